@@ -1,0 +1,1 @@
+"""lamina: typed layers for async services, agents, and applications that agents may use."""

@@ -1,0 +1,99 @@
+"""Expected failures: frozen values with a tag and one sentence, no exceptions (design §2.1)."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from typing import Protocol, TypeVar, cast, dataclass_transform
+
+import attrs
+
+from lamina.effect._construction import ConstructionError, Problem
+from lamina.effect._where import where_of
+
+T = TypeVar("T")
+
+
+class _Tagged(Protocol):
+    __tag__: str
+    __template__: str
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(attrs.field,))
+def tagged(template: str) -> Callable[[type[T]], type[T]]:
+    """Make a class an expected failure: frozen, comparable, with a tag and a one-sentence message.
+
+    Use it for everything that a handler may answer instead of its value. The tag is the class's name, and the `_tag`
+    of its JSON form; the message is the template filled with the fields.
+
+    Args:
+        template: The message, with fields in braces.
+
+    Returns:
+        A decorator that gives an attrs class with slots.
+
+    Raises:
+        ConstructionError: The template names a field that the class does not have.
+
+    Example:
+        >>> @tagged("Issue {number} was not found in {repo}.")
+        ... class IssueNotFound:
+        ...     repo: str
+        ...     number: int
+        >>> error = IssueNotFound("lamina", 7)
+        >>> error, str(error)
+        (IssueNotFound(repo='lamina', number=7), 'Issue 7 was not found in lamina.')
+    """
+
+    def decorate(cls: type[T]) -> type[T]:
+        if "__str__" not in cls.__dict__:
+            setattr(cls, "__str__", _message)  # noqa: B010 - the checkers refuse to see a method assigned
+        made = attrs.frozen(cls)
+        marked = cast("_Tagged", made)
+        marked.__tag__ = cls.__name__
+        marked.__template__ = template
+        known = {field.name for field in attrs.fields(cast("type[attrs.AttrsInstance]", made))}
+        asked = {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(template) if name}
+        if unknown := sorted(asked - known):
+            raise ConstructionError(
+                [
+                    Problem(
+                        "TEMPLATE",
+                        cls.__name__,
+                        (f"the message names {', '.join(unknown)}, which is no field  {where_of(made)}",),
+                        f"one of: {', '.join(sorted(known)) or 'no field at all'}",
+                    )
+                ]
+            )
+        return made
+
+    return decorate
+
+
+def _message(self: _Tagged) -> str:
+    fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(self)))
+    return self.__template__.format_map({field.name: getattr(self, field.name) for field in fields})
+
+
+def tag_of(error: object) -> str:
+    """Give an error's tag: the class name, for a tagged error and for any other value.
+
+    Example:
+        >>> tag_of(ValueError("secret"))
+        'ValueError'
+    """
+    return cast("str", getattr(type(error), "__tag__", type(error).__name__))
+
+
+def message_of(error: object) -> str:
+    """Give an error's one sentence; for a value that has none, a fixed one that quotes nothing.
+
+    Example:
+        >>> message_of(ValueError("secret"))
+        'ValueError'
+        >>> message_of("not there")
+        'not there'
+    """
+    if isinstance(error, str):
+        return error
+    return str(error) if hasattr(type(error), "__template__") else tag_of(error)
