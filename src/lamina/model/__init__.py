@@ -20,6 +20,7 @@ from lamina.model._errors import (
 )
 from lamina.model._foreign import bounded, tag_of_foreign, words_of_foreign
 from lamina.model._language_model import Emit, LanguageModel
+from lamina.model._ledger import ResponseLimits
 from lamina.model._parts import (
     ContentPart,
     Executor,
@@ -34,6 +35,8 @@ from lamina.model._parts import (
     ToolCall,
     ToolResult,
 )
+from lamina.model._protocol import ModelProtocolError, Rule
+from lamina.model._reducer import Reducer, reduce
 from lamina.model._request import (
     AssistantMessage,
     Message,
@@ -45,6 +48,7 @@ from lamina.model._request import (
     ToolSpec,
     UserMessage,
 )
+from lamina.model._response import ModelResponse, Verdict, check_finish
 from lamina.model._stream import (
     ReasoningDelta,
     ReasoningEnd,
@@ -77,7 +81,9 @@ __all__ = [
     "Message",
     "Metadata",
     "ModelError",
+    "ModelProtocolError",
     "ModelRequest",
+    "ModelResponse",
     "OutputSpec",
     "PermissionDenied",
     "ProviderDown",
@@ -88,7 +94,10 @@ __all__ = [
     "ReasoningDelta",
     "ReasoningEnd",
     "ReasoningStart",
+    "Reducer",
+    "ResponseLimits",
     "ResponsePart",
+    "Rule",
     "Source",
     "StreamPart",
     "SystemMessage",
@@ -112,7 +121,10 @@ __all__ = [
     "UsageDelta",
     "UsageTotals",
     "UserMessage",
+    "Verdict",
     "bounded",
+    "check_finish",
+    "reduce",
     "tag_of_foreign",
     "usage_problem",
     "words_of_foreign",
