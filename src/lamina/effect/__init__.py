@@ -1,7 +1,53 @@
 """Layers, results and the services that every program needs: the floor that everything stands on."""
 
+from lamina.effect._bind import Bind, bind
+from lamina.effect._clock import Alarm, Clock, SystemClock
 from lamina.effect._construction import ConstructionError, Problem
+from lamina.effect._constructors import attempt, layer, scoped
+from lamina.effect._handler import Handler
+from lamina.effect._handlers import fallible, handler
+from lamina.effect._ids import Ids, SystemIds
+from lamina.effect._layer import Layer, Subset
+from lamina.effect._names import name_of
+from lamina.effect._program import Declaration, Program, Requirement
+from lamina.effect._signature import Need, read_needs, resolved_hints
 from lamina.effect._tagged import message_of, tag_of, tagged
+from lamina.effect._tree import Life
+from lamina.effect._try import Try, run_fallible
 from lamina.effect._where import Where, caller_where, where_of
 
-__all__ = ["ConstructionError", "Problem", "Where", "caller_where", "message_of", "tag_of", "tagged", "where_of"]
+__all__ = [
+    "Alarm",
+    "Bind",
+    "Clock",
+    "ConstructionError",
+    "Declaration",
+    "Handler",
+    "Ids",
+    "Layer",
+    "Life",
+    "Need",
+    "Problem",
+    "Program",
+    "Requirement",
+    "Subset",
+    "SystemClock",
+    "SystemIds",
+    "Try",
+    "Where",
+    "attempt",
+    "bind",
+    "caller_where",
+    "fallible",
+    "handler",
+    "layer",
+    "message_of",
+    "name_of",
+    "read_needs",
+    "resolved_hints",
+    "run_fallible",
+    "scoped",
+    "tag_of",
+    "tagged",
+    "where_of",
+]

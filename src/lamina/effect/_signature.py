@@ -1,0 +1,153 @@
+"""What a function needs, read from its signature: each annotated positional parameter is one service."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from types import UnionType
+from typing import Any, Union, cast
+
+import attrs
+
+from lamina.effect._construction import ConstructionError, Problem
+from lamina.effect._names import name_of
+from lamina.effect._where import where_of
+
+_Parameter = inspect.Parameter
+_AnyCallable = Callable[..., object]
+
+_REFUSED_KINDS: dict[object, str] = {
+    _Parameter.KEYWORD_ONLY: "is keyword-only; a type checker does not see it as a need, so make it positional",
+    _Parameter.VAR_POSITIONAL: "is variadic; name each service that is needed",
+    _Parameter.VAR_KEYWORD: "is variadic; name each service that is needed",
+}
+
+
+@attrs.frozen
+class Need:
+    """One service that a function asks for.
+
+    Attributes:
+        name: The parameter's name, for reports.
+        key: The service's class, or a generic alias such as `Repo[int]`.
+    """
+
+    name: str
+    key: object
+
+    def __str__(self) -> str:
+        """Render as one writes it: `db: Db`."""
+        return f"{self.name}: {name_of(self.key)}"
+
+
+def resolved_hints(fn: _AnyCallable) -> Mapping[str, Any]:  # Any: an annotation may be any object
+    """Resolve every annotation of a function, or of a class's constructor, keeping `Annotated` extras.
+
+    Raises:
+        ConstructionError: An annotation names what does not exist at run time, most often because its import stands
+            under `if TYPE_CHECKING`.
+
+    Example:
+        >>> def stock(sku: "str") -> int: ...
+        >>> resolved_hints(stock)
+        {'sku': <class 'str'>, 'return': <class 'int'>}
+    """
+    function = _function_of(fn)
+    if function is None:
+        return {}
+    written = cast("dict[str, object]", getattr(function, "__annotations__", {}))
+    scope = _module_of(fn) if any(isinstance(hint, str) for hint in written.values()) else None
+    try:
+        return typing.get_type_hints(function, localns=scope, include_extras=True)
+    except NameError as error:
+        reason = (
+            f"annotation {error.name!r} does not exist at run time: import it outside `if TYPE_CHECKING`, "
+            "and define it at module level"
+        )
+        raise _refused(fn, (reason,)) from None
+
+
+def read_needs(fn: _AnyCallable, *, skip: int = 0) -> tuple[Need, ...]:
+    """Read what a function, or a class's constructor, needs.
+
+    Args:
+        fn: The function or class.
+        skip: How many leading parameters are no services (the command, say).
+
+    Returns:
+        One need for each remaining parameter, in order.
+
+    Raises:
+        ConstructionError: A parameter has no annotation, or one that cannot be resolved, or a default, or is a union,
+            keyword-only or variadic; all of them in one report.
+
+    Example:
+        >>> class Db: ...
+        >>> def stock(db: Db) -> int: ...
+        >>> [str(need) for need in read_needs(stock)]
+        ['db: Db']
+    """
+    if _function_of(fn) is None:
+        return ()
+    hints = resolved_hints(fn)
+    needs: list[Need] = []
+    reasons: list[str] = []
+    for parameter in list(inspect.signature(fn).parameters.values())[skip:]:
+        hint = _without_extras(hints.get(parameter.name, _Parameter.empty))
+        reason = _why_no_need(parameter, hint)
+        if reason is None:
+            needs.append(Need(parameter.name, hint))
+        else:
+            reasons.append(f"parameter {parameter.name!r} {reason}")
+    if reasons:
+        raise _refused(fn, tuple(reasons))
+    return tuple(needs)
+
+
+def _why_no_need(parameter: inspect.Parameter, hint: object) -> str | None:
+    if (refusal := _REFUSED_KINDS.get(parameter.kind)) is not None:
+        return refusal
+    if parameter.default is not _Parameter.empty:
+        return "has a default; a type checker then drops the need, so offer the service in a layer instead"
+    if hint is _Parameter.empty:
+        return "has no annotation; annotate it with the service's class"
+    if typing.get_origin(hint) in (Union, UnionType):
+        return f"is a union ({_union_text(hint)}); to a type checker that is several needs, so ask for one service"
+    if hint is Any or hint is object or isinstance(hint, typing.TypeVar):
+        return "names no service; annotate it with the service's class"
+    try:
+        hash(hint)
+    except TypeError:
+        return "has an annotation that cannot be a key, because it cannot be hashed"
+    return None
+
+
+def _union_text(hint: object) -> str:
+    return " | ".join("None" if part is type(None) else name_of(part) for part in typing.get_args(hint))
+
+
+def _without_extras(hint: object) -> object:
+    return typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
+
+
+def _function_of(fn: _AnyCallable) -> _AnyCallable | None:
+    """Give the function that carries the annotations; none for a class without a constructor of its own."""
+    if not isinstance(fn, type):
+        return fn if hasattr(fn, "__annotations__") else cast("_AnyCallable", getattr(fn, "__call__"))  # noqa: B004, B009
+    init = cast("_AnyCallable", inspect.getattr_static(fn, "__init__"))
+    return None if init is object.__init__ else init
+
+
+def _module_of(fn: _AnyCallable) -> dict[str, object] | None:
+    """Give where a class's annotations are looked up, too: a constructor made by attrs does not know its own module."""
+    if not isinstance(fn, type):
+        return None
+    owner = next(base for base in fn.__mro__ if "__init__" in base.__dict__)
+    return cast("dict[str, object]", vars(sys.modules[owner.__module__]))
+
+
+def _refused(fn: _AnyCallable, reasons: tuple[str, ...]) -> ConstructionError:
+    place = where_of(fn)
+    return ConstructionError([Problem("SIGNATURE", name_of(fn), tuple(f"{reason}  {place}" for reason in reasons))])
