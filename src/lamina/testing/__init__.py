@@ -1,5 +1,7 @@
 """What applications get for their own tests: scripted models, and suites that hold an implementation to its port."""
 
+from lamina.testing._live import LiveShapedModel, Seen, Step, see
+from lamina.testing._scripted import ScriptedModel, ScriptMismatch
 from lamina.testing._situations import (
     HISTORY_REQUEST,
     OUTPUT_REQUEST,
@@ -8,5 +10,30 @@ from lamina.testing._situations import (
     ModelSituations,
     Prepared,
 )
+from lamina.testing._turns import SCRIPTED_USAGE, Turn, call, fail, give, hang, raw, say, think
+from lamina.testing._valid import request_problem
 
-__all__ = ["HISTORY_REQUEST", "OUTPUT_REQUEST", "PLAIN_REQUEST", "TOOLS_REQUEST", "ModelSituations", "Prepared"]
+__all__ = [
+    "HISTORY_REQUEST",
+    "OUTPUT_REQUEST",
+    "PLAIN_REQUEST",
+    "SCRIPTED_USAGE",
+    "TOOLS_REQUEST",
+    "LiveShapedModel",
+    "ModelSituations",
+    "Prepared",
+    "ScriptMismatch",
+    "ScriptedModel",
+    "Seen",
+    "Step",
+    "Turn",
+    "call",
+    "fail",
+    "give",
+    "hang",
+    "raw",
+    "request_problem",
+    "say",
+    "see",
+    "think",
+]
