@@ -53,7 +53,7 @@ def alone(name: str):
 
 def nox_python() -> Path:
     """Give the Python of the environment that nox lives in, which is made where it is missing or out of date."""
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - what runs this file is whatever Python is there
         sys.exit(f"noxfile: lamina needs Python 3.11 or newer, and this is {sys.version.split()[0]}.")
     place = HOME / "nox"
     python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

@@ -1,0 +1,32 @@
+"""Run a benchmark: `python benchmarks [layers | local | rivals] [ARGUMENTS]`; without a name, the rivals."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PROGRAMS = {
+    "layers": HERE / "layers.py",
+    "local": HERE / "local_model.py",
+    "rivals": HERE / "rivals" / "__main__.py",
+}
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    named = bool(arguments) and not arguments[0].startswith("-")
+    name = arguments.pop(0) if named else "rivals"
+    program = PROGRAMS.get(name)
+    if program is None:
+        sys.exit(f"benchmarks: there is no {name!r}; there are: {', '.join(PROGRAMS)}")
+    if not program.exists():
+        sys.exit(f"benchmarks: {program.relative_to(HERE.parent)} is not there")
+    sys.argv = [str(program), *arguments]
+    sys.path[0] = str(program.parent)
+    runpy.run_path(str(program), run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
