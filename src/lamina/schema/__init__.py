@@ -1,0 +1,8 @@
+"""attrs types and JSON: strict codecs, every problem at once, and the JSON Schema of the same types."""
+
+from lamina.schema._codec import Codec, codec
+from lamina.schema._encoded import Encoded
+from lamina.schema._json import JsonLimits, JsonValue, canonical_json, is_json
+from lamina.schema._mismatch import Mismatch
+
+__all__ = ["Codec", "Encoded", "JsonLimits", "JsonValue", "Mismatch", "canonical_json", "codec", "is_json"]

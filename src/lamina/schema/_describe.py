@@ -1,0 +1,46 @@
+"""Where a schema's shared parts stand: `$defs`, with names that depend on nothing but the type."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+
+from lamina.schema._shape import Schema, Shape
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+class Definitions:
+    """The `$defs` of one schema, filled while it is described."""
+
+    def __init__(self) -> None:
+        self._names: dict[Shape, str] = {}
+        self.bodies: dict[str, Schema] = {}
+
+    def ref(self, shape: Shape, name: str, body: Callable[[Definitions], Schema]) -> Schema:
+        """Refer to a shape, and describe it the first time; two classes of one name get two entries."""
+        known = self._names.get(shape)
+        if known is None:
+            base = _NO_NAME.sub("_", name).strip("_") or "Type"
+            known, count = base, 1
+            while known in self.bodies:
+                count += 1
+                known = f"{base}_{count}"
+            self._names[shape] = known
+            self.bodies[known] = {}  # takes the name before the parts are described
+            self.bodies[known] = body(self)
+        return {"$ref": f"#/$defs/{known}"}
+
+    def whole(self, root: Schema) -> Schema:
+        """Give the finished document."""
+        return {"$schema": DIALECT, **root, **({"$defs": dict(self.bodies)} if self.bodies else {})}
+
+
+def summary(doc: str | None) -> str | None:
+    """Give the first paragraph of a docstring, on one line."""
+    if not doc:
+        return None
+    first = inspect.cleandoc(doc).split("\n\n", 1)[0]
+    return " ".join(first.split()) or None

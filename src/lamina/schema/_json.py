@@ -1,0 +1,216 @@
+"""JSON itself: the value alias, strict parsing with bounds, and writing."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn, TypeGuard, cast
+
+import attrs
+import orjson
+from typing_extensions import TypeAliasType
+
+from lamina.schema._mismatch import Bad, bad
+
+JsonValue = TypeAliasType("JsonValue", "dict[str, JsonValue] | list[JsonValue] | str | int | float | bool | None")
+"""Whatever JSON can say, as plain Python values."""
+
+_MAX_NODES = 1 << 20
+"""More values than this are in no text of the default size; it bounds values that share their parts many times over."""
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_WHY = {
+    "depth limit exceeded": "nested too deeply",
+    "number is infinity when parsed as double": "a number is out of range",
+    "unexpected end of data": "it ends too early",
+    "unexpected content after document": "something follows the value",
+    "no low surrogate in string": "a surrogate without its pair",
+}
+
+
+@attrs.frozen
+class JsonLimits:
+    """How much JSON is read before it is refused.
+
+    Attributes:
+        max_bytes: The longest text, in bytes of UTF-8.
+        max_depth: How deep lists and objects may stand in each other, at most 200.
+
+    Example:
+        >>> JsonLimits(max_bytes=2_000)
+        JsonLimits(max_bytes=2000, max_depth=64)
+    """
+
+    max_bytes: int = attrs.field(default=1 << 20, validator=attrs.validators.ge(1))
+    max_depth: int = attrs.field(default=64, validator=[attrs.validators.ge(1), attrs.validators.le(200)])
+
+
+DEFAULT_LIMITS = JsonLimits()
+
+
+def check_depth(value: object, max_depth: int) -> None:
+    """Refuse a value that is nested too deeply or has too many parts, without recursion (a cycle is too deep)."""
+    stack: list[tuple[object, int]] = [(value, 1)]
+    nodes = 0
+    while stack:
+        current, depth = stack.pop()
+        if isinstance(current, dict):
+            parts = list(cast("dict[object, object]", current).values())
+        elif isinstance(current, list):
+            parts = cast("list[object]", current)
+        else:
+            continue
+        if depth > max_depth:
+            raise bad("nested too deeply")
+        nodes += len(parts) + 1
+        if nodes > _MAX_NODES:
+            raise bad("too large")
+        stack += [(part, depth + 1) for part in parts if isinstance(part, dict | list)]
+
+
+def parse(text: str | bytes, limits: JsonLimits) -> JsonValue:
+    """Read a JSON text strictly: RFC 8259, no duplicate keys, every integer exact.
+
+    Raises:
+        Bad: The text is too long, or no JSON.
+    """
+    if len(text) > limits.max_bytes:
+        raise bad(f"too large: more than {limits.max_bytes} bytes")
+    try:
+        data = text.encode() if isinstance(text, str) else bytes(text)
+    except UnicodeEncodeError:
+        raise bad("not JSON: a surrogate without its pair") from None
+    if len(data) > limits.max_bytes:
+        raise bad(f"too large: more than {limits.max_bytes} bytes")
+    try:
+        value = cast("JsonValue", orjson.loads(data))
+    except orjson.JSONDecodeError as error:
+        raise bad(_why_not(data, error)) from None
+    # orjson keeps the last of duplicate keys and rounds integers beyond 64 bits, both silently. Each is seen cheaply:
+    # a dropped member leaves fewer colons than the text has, and such an integer has 19 digits or more.
+    if data.count(b":") != _colons(value) or _LONG_NUMBER.search(data):
+        check_depth(value, limits.max_depth)
+        return _parse_slowly(data)
+    return value
+
+
+def _colons(value: JsonValue) -> int:
+    try:
+        return orjson.dumps(value).count(b":")
+    except TypeError:  # its own depth limit for writing
+        raise bad("nested too deeply") from None
+
+
+def _parse_slowly(data: bytes) -> JsonValue:
+    try:
+        return cast(
+            "JsonValue",
+            json.loads(data, object_pairs_hook=_members, parse_float=_finite, parse_constant=_finite),
+        )
+    except RecursionError:
+        raise bad("nested too deeply") from None
+    except ValueError:  # an integer of more digits than Python reads at once
+        raise bad("not JSON: a number is out of range") from None
+
+
+def _members(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise bad("not JSON: an object has the same key twice")
+    return members
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number != 0:
+        raise bad("not JSON: a number is out of range")
+    return number
+
+
+def _why_not(data: bytes, error: orjson.JSONDecodeError) -> str:
+    if not data.strip():
+        return "not JSON: the text is empty"
+    why = _WHY.get(error.msg.split(":")[0])
+    if why is None and re.match(r"-?(NaN|Infinity)", error.doc[error.pos : error.pos + 9]):
+        why = "NaN and Infinity are no JSON numbers"
+    return f"not JSON: {why or 'unexpected character'}, at line {error.lineno} column {error.colno}"
+
+
+def dump(value: JsonValue) -> bytes:
+    """Write a JSON value as UTF-8 text; integers of any size keep every digit."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # an integer beyond 64 bits
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _fault(value: object) -> str | None:
+    """Say why something that holds no list or object is no JSON value."""
+    if value is None or type(value) in (bool, int):
+        return None
+    if type(value) is float:
+        return None if value - value == 0 else "expected finite number"
+    if type(value) is str:
+        return None if is_text(value) else "expected text without lone surrogates"
+    return "expected JSON value"
+
+
+def is_text(value: str) -> bool:
+    """Whether a string can be written as UTF-8: it holds no lone surrogate."""
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_json(value: object) -> TypeGuard[JsonValue]:
+    """Whether a Python value is JSON as it stands: plain types, string keys, finite numbers, nested at most 64 deep.
+
+    Example:
+        >>> is_json({"a": [1, None]}), is_json({"a": (1, 2)}), is_json(float("nan"))
+        (True, False, False)
+    """
+    try:
+        check_depth(value, DEFAULT_LIMITS.max_depth)
+    except Bad:
+        return False
+    stack = [value]
+    while stack:
+        current = stack.pop()
+        if type(current) is dict:
+            members = cast("dict[object, object]", current)
+            if not all(type(key) is str and is_text(key) for key in members):
+                return False
+            stack += members.values()
+        elif type(current) is list:
+            stack += cast("list[object]", current)
+        elif _fault(current) is not None:
+            return False
+    return True
+
+
+def canonical_json(value: JsonValue) -> bytes:
+    """Write a JSON value so that equal values give equal bytes: sorted keys, no spaces; for digests.
+
+    `1` and `1.0` are written as they are, so they differ.
+
+    Raises:
+        ValueError: The value is no JSON (see `is_json`).
+
+    Example:
+        >>> canonical_json({"b": 1, "a": [None, "é"]}).decode()
+        '{"a":[null,"é"],"b":1}'
+    """
+    if not is_json(value):
+        _refuse()
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # an integer beyond 64 bits
+        options: dict[str, Any] = {"ensure_ascii": False, "sort_keys": True, "separators": (",", ":")}
+        return json.dumps(value, **options).encode()
+
+
+def _refuse() -> NoReturn:
+    raise ValueError("canonical_json takes JSON values only")

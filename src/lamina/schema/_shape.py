@@ -1,0 +1,62 @@
+"""A shape: how one Python type looks as JSON, with its reader, its writer and its description in one place."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from lamina.schema._json import JsonValue
+
+if TYPE_CHECKING:
+    from lamina.schema._describe import Definitions
+    from lamina.schema._limits import Limit
+
+Hook: TypeAlias = Callable[..., Any]  # cattrs calls a reader with (value, type) and a writer with (value)
+Schema: TypeAlias = dict[str, JsonValue]
+Kind: TypeAlias = Literal["null", "boolean", "integer", "number", "string", "array", "object"]
+
+KIND_ORDER: tuple[Kind, ...] = ("object", "array", "string", "integer", "number", "boolean", "null")
+
+
+class Undescribable(Exception):
+    """Raised while a type is read; its text becomes one line of the `ConstructionError`."""
+
+
+class Shape(ABC):
+    """One type's JSON form.
+
+    A reader takes a JSON value and gives the Python value, a writer the other way round; both raise `Bad`. With
+    `detail=False` they stop at the first problem and may raise anything, with `detail=True` they collect all problems
+    and raise nothing but `Bad`. The two accept the same values.
+    """
+
+    kinds: frozenset[Kind]
+    """The kinds of JSON value that it may accept."""
+    classes: tuple[type, ...] = ()
+    """The exact Python types that it writes, where they are known."""
+    hashable: bool = True
+
+    @abstractmethod
+    def describe(self, defs: Definitions) -> Schema:
+        """Give the JSON Schema that accepts what the reader accepts."""
+
+    @abstractmethod
+    def reader(self, detail: bool) -> Hook:
+        """Compile the reader."""
+
+    @abstractmethod
+    def writer(self, detail: bool) -> Hook:
+        """Compile the writer."""
+
+    def limited(self, limits: tuple[Limit, ...]) -> Shape:
+        """Give the same shape with limits."""
+        raise Undescribable(f"{limits[0].name} has no meaning here")
+
+
+def expected(kinds: frozenset[Kind]) -> str:
+    """Say which kinds of value would have been right."""
+    names = [kind for kind in KIND_ORDER if kind in kinds]
+    if not names:
+        return "expected nothing: no value fits"
+    return "expected " + (" or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0])
