@@ -1,5 +1,6 @@
 """What applications get for their own tests: scripted models, and suites that hold an implementation to its port."""
 
+from lamina.testing._language_model import ModelConformanceError, ModelReport, check_language_model
 from lamina.testing._live import LiveShapedModel, Seen, Step, see
 from lamina.testing._scripted import ScriptedModel, ScriptMismatch
 from lamina.testing._situations import (
@@ -20,6 +21,8 @@ __all__ = [
     "SCRIPTED_USAGE",
     "TOOLS_REQUEST",
     "LiveShapedModel",
+    "ModelConformanceError",
+    "ModelReport",
     "ModelSituations",
     "Prepared",
     "ScriptMismatch",
@@ -28,6 +31,7 @@ __all__ = [
     "Step",
     "Turn",
     "call",
+    "check_language_model",
     "fail",
     "give",
     "hang",
