@@ -8,6 +8,7 @@ from lamina.effect._handler import Handler
 from lamina.effect._handlers import fallible, handler
 from lamina.effect._ids import Ids, SystemIds
 from lamina.effect._layer import Layer, Subset
+from lamina.effect._log import log
 from lamina.effect._names import name_of
 from lamina.effect._program import Declaration, Program, Requirement
 from lamina.effect._signature import Need, read_needs, resolved_hints
@@ -41,6 +42,7 @@ __all__ = [
     "fallible",
     "handler",
     "layer",
+    "log",
     "message_of",
     "name_of",
     "read_needs",
