@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from lamina.model._json import JsonValue
 from lamina.model._usage import Usage
+from lamina.schema import JsonValue
 
 Executor: TypeAlias = Literal["application", "provider"]
 """Who runs a tool: the application, through the pipeline, or the provider, before it answers."""

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from lamina.model._json import JsonValue
 from lamina.model._parts import ContentPart, File, Metadata, Text, ToolCall, ToolResult, no_metadata
+from lamina.schema import JsonValue
 
 ToolChoice: TypeAlias = Literal["auto", "none", "required"]
 """Whether the model may call tools, must not, or must."""

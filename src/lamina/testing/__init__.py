@@ -11,7 +11,7 @@ from lamina.testing._situations import (
     ModelSituations,
     Prepared,
 )
-from lamina.testing._turns import SCRIPTED_USAGE, Turn, call, fail, give, hang, raw, say, think
+from lamina.testing._turns import SCRIPTED_USAGE, Turn, call_tool, fail, give, hang, raw, say, think
 from lamina.testing._valid import request_problem
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "Seen",
     "Step",
     "Turn",
-    "call",
+    "call_tool",
     "check_language_model",
     "fail",
     "give",

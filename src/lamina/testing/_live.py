@@ -28,7 +28,7 @@ from lamina.model import (
     Usage,
     UserMessage,
 )
-from lamina.model._json import JsonValue
+from lamina.schema import JsonValue
 from lamina.testing._deltas import in_deltas
 from lamina.testing._valid import request_problem
 

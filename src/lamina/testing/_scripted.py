@@ -38,8 +38,8 @@ class ScriptedModel(LanguageModel):
     Example:
         >>> import asyncio
         >>> from lamina.model import UserMessage
-        >>> from lamina.testing import call, say
-        >>> model = ScriptedModel(call("add", x=1, y=2), say("3"))
+        >>> from lamina.testing import call_tool, say
+        >>> model = ScriptedModel(call_tool("add", x=1, y=2), say("3"))
         >>> asyncio.run(model.generate(ModelRequest((UserMessage.of("1 and 2?"),)))).unwrap()[0]
         ToolCall(id='call-1', name='add', arguments='{"x":1,"y":2}', executor='application', metadata={})
         >>> model.remaining

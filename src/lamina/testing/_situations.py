@@ -22,7 +22,7 @@ from lamina.model import (
     Usage,
     UserMessage,
 )
-from lamina.model._json import JsonValue
+from lamina.schema import JsonValue
 
 PLAIN_REQUEST: Final = ModelRequest((SystemMessage("Be brief."), UserMessage.of("Say hello.")))
 """A request without tools."""

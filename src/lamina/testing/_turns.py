@@ -22,7 +22,7 @@ from lamina.model import (
     ToolCall,
     Usage,
 )
-from lamina.model._json import JsonValue
+from lamina.schema import JsonValue
 
 SCRIPTED_USAGE: Final = Usage(10, 5)
 """What a scripted turn costs unless it says otherwise."""
@@ -45,7 +45,7 @@ class Break:
 
 @attrs.frozen
 class Turn:
-    """One answer of a scripted model; make it with `say`, `call`, `think`, `raw`, `fail` or `hang`.
+    """One answer of a scripted model; make it with `say`, `call_tool`, `think`, `raw`, `fail` or `hang`.
 
     Turns are values: each method gives a new one. `&` puts two answers into one response.
 
@@ -58,7 +58,7 @@ class Turn:
         expectations: Each is called with the request; it raises, or answers `False`, if the request is wrong.
 
     Example:
-        >>> (say("Let me see. ") & call("add", x=1, y=2)).parts
+        >>> (say("Let me see. ") & call_tool("add", x=1, y=2)).parts
         (Text(text='Let me see. ', metadata={}), ToolCall(id='', name='add', arguments='{"x":1,"y":2}', \
 executor='application', metadata={}))
     """
@@ -120,7 +120,7 @@ def say(text: str) -> Turn:
     return Turn((Text(text),))
 
 
-def call(tool: str, /, *, id: str = "", raw: str | None = None, **arguments: JsonValue) -> Turn:  # noqa: A002 - the field's name
+def call_tool(tool: str, /, *, id: str = "", raw: str | None = None, **arguments: JsonValue) -> Turn:  # noqa: A002 - the field's name
     """Answer with a tool call.
 
     Args:
@@ -130,7 +130,7 @@ def call(tool: str, /, *, id: str = "", raw: str | None = None, **arguments: Jso
         arguments: The arguments, where `raw` is left out.
 
     Example:
-        >>> both = call("add", x=1, y=2) & call("add", x=3, y=4)
+        >>> both = call_tool("add", x=1, y=2) & call_tool("add", x=3, y=4)
         >>> len(both.parts)
         2
     """
