@@ -264,6 +264,7 @@ def docs(session: nox.Session) -> None:
     """Run every block of the documentation, and build it with its reference into `site/`."""
     install_all(session, "test", "docs")
     run(session, "python", "-m", "pytest", "tests/docs", *session.posargs)
+    run(session, "python", "docs/licences.py")
     run(session, "python", "docs/build.py")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pydantic import BaseModel, TypeAdapter
+
 from scenario import FINAL, HITS, Runs, model_wait, plan
 
 IMPORT = "import asyncio, json, pydantic"

@@ -24,13 +24,13 @@ def build(delay: float) -> Runs:
         async def get_response(
             self,
             system_instructions,
-            input,
+            input,  # noqa: A002 - the framework passes it by this name
             model_settings,
             tools,
             output_schema,
             handoffs,
             tracing,
-            **options,  # noqa: A002
+            **options,
         ):
             await model_wait(delay)
             seen = 1 if isinstance(input, str) else len(input)

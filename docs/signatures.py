@@ -1,0 +1,204 @@
+"""The reference as Markdown, one page for each public package, from signatures and docstrings alone.
+
+Nothing is imported, so that no extra has to be there. What griffe finds wrong with a docstring (an argument that the
+signature does not have, say) is a problem of the build.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import griffe
+
+SECTIONS = {
+    "parameters": "Arguments",
+    "other parameters": "Other arguments",
+    "returns": "Returns",
+    "yields": "Yields",
+    "raises": "Raises",
+    "attributes": "Attributes",
+}
+# Overloads that differ in the number of services alone would fill a page.
+SHOWN_OVERLOADS = 3
+
+
+class _Collected(logging.Handler):
+    """Keeps what griffe warns of; it logs, and raises nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.found.append(record.getMessage())
+
+
+def reference(src: Path) -> tuple[dict[str, str], list[str]]:
+    """Give the pages by their name, `lamina.effect.md`, and what is wrong with the docstrings."""
+    warned = _Collected()
+    logger = logging.getLogger("griffe")
+    logger.addHandler(warned)
+    logger.propagate = False
+    try:
+        root = griffe.load("lamina", search_paths=[str(src)], docstring_parser="google", resolve_aliases=True)
+        assert isinstance(root, griffe.Module)
+        pages = {f"{package.path}.md": "\n".join(_package(package)) for package in _packages(root)}
+    finally:
+        logger.removeHandler(warned)
+    return pages, list(dict.fromkeys(warned.found))
+
+
+def _packages(root: griffe.Module) -> Iterator[griffe.Module]:
+    """Walk the packages that hand something out; private modules are seen through them."""
+    if root.exports:
+        yield root
+    for name, member in sorted(root.members.items()):
+        if not name.startswith("_") and isinstance(member, griffe.Module) and member.is_init_module:
+            yield from _packages(member)
+
+
+def _package(package: griffe.Module) -> Iterator[str]:
+    yield f"# {package.path}\n"
+    yield from _docstring(package)
+    for name in package.exports or ():
+        found = package.members.get(str(name))
+        if found is None:
+            continue
+        target = found.final_target if isinstance(found, griffe.Alias) else found
+        yield f"\n## {name}\n"
+        match target:
+            case griffe.Class():
+                yield from _class(target)
+            case griffe.Function():
+                yield from _function(target)
+            case griffe.Attribute():
+                value = f" = {target.value}" if target.value is not None else ""
+                yield f"```python\n{name}{value}\n```\n"
+                yield from _docstring(target)
+            case _:
+                yield from _docstring(target)
+
+
+def _class(one: griffe.Class) -> Iterator[str]:
+    bases = f"({', '.join(map(str, one.bases))})" if one.bases else ""
+    lines = [f"@{decorator.value}" for decorator in one.decorators]
+    lines.append(f"class {one.name}{bases}:")
+    fields = [
+        member
+        for name, member in one.members.items()
+        if isinstance(member, griffe.Attribute) and member.annotation and not name.startswith("_")
+        and "property" not in member.labels
+    ]  # fmt: skip
+    for member in fields:
+        default = f" = {member.value}" if member.value is not None else ""
+        lines.append(f"    {member.name}: {member.annotation}{default}")
+    constructor = one.members.get("__init__")
+    if not fields and isinstance(constructor, griffe.Function):
+        lines.extend(f"    {line}" for line in _signatures(constructor))
+    yield _fence("python", "\n".join(lines))
+    yield from _docstring(one)
+    for name, member in one.members.items():
+        if name.startswith("_") or not member.docstring:
+            continue
+        if isinstance(member, griffe.Function):
+            yield f"\n### {one.name}.{name}\n"
+            yield from _function(member)
+        elif isinstance(member, griffe.Attribute) and "property" in member.labels:
+            yield f"\n### {one.name}.{name}\n"
+            yield _fence("python", f"{name}: {member.annotation}")
+            yield from _docstring(member)
+
+
+def _function(one: griffe.Function) -> Iterator[str]:
+    yield _fence("python", "\n".join(_signatures(one)))
+    yield from _docstring(one)
+
+
+def _signatures(one: griffe.Function) -> list[str]:
+    prefix = "async def" if "async" in one.labels else "def"
+    overloads = one.overloads or [one]
+    shown = [f"{prefix} {each.signature(name=one.name)}: ..." for each in overloads[:SHOWN_OVERLOADS]]
+    left = len(overloads) - len(shown)
+    return [*shown, f"# and {left} more, alike"] if left else shown
+
+
+def _docstring(one: griffe.Object) -> Iterator[str]:
+    if one.docstring is None:
+        return
+    for section in _sections(one, one.docstring):
+        match section:
+            case griffe.DocstringSectionText():
+                yield _examples(section.value)
+            case griffe.DocstringSectionAdmonition():
+                yield f"\n**{section.title or section.value.kind.title()}**\n"
+                yield _examples(section.value.contents)
+            case griffe.DocstringSectionExamples():
+                yield f"\n**{section.title or 'Examples'}**\n"
+                yield "\n".join(_examples(text) for _, text in section.value)
+            case _ if section.kind.value in SECTIONS:
+                yield f"\n**{section.title or SECTIONS[section.kind.value]}**\n"
+                yield from (_item(item) for item in section.value)
+                yield ""
+            case _:
+                raise ValueError(f"{one.path}: a docstring section of a kind the reference cannot show: {section.kind}")
+
+
+def _sections(one: griffe.Object, docstring: griffe.Docstring) -> list[griffe.DocstringSection]:
+    if isinstance(one, griffe.Class) and "__init__" not in one.members:
+        # attrs writes the constructor, which griffe cannot see: it takes each argument for an unknown one.
+        return docstring.parse("google", warn_unknown_params=False, warn_missing_types=False)
+    return docstring.parsed
+
+
+def _item(item: object) -> str:
+    name = getattr(item, "name", "") or ""
+    annotation = getattr(item, "annotation", None)
+    described = " ".join(str(getattr(item, "description", "")).split())
+    label = f"`{name}`" if name else f"`{annotation}`" if annotation is not None else ""
+    return f"- {label}: {described}" if label else f"- {described}"
+
+
+def _examples(text: str) -> str:
+    """Put the interpreter's sessions of a text into fences, with what they print."""
+    shown: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        if not inside and line.startswith(">>>"):
+            shown.append("\n```pycon")
+            inside = True
+        elif inside and not line.strip():
+            shown.append("```\n")
+            inside = False
+        shown.append(line)
+    if inside:
+        shown.append("```\n")
+    return "\n".join(shown)
+
+
+def _fence(language: str, text: str) -> str:
+    # A long signature wraps at its arguments, not at the edge of the page.
+    lines = [_wrapped(line) if len(line) > 100 else line for line in text.splitlines()]
+    return f"```{language}\n" + "\n".join(lines) + "\n```\n"
+
+
+def _wrapped(line: str) -> str:
+    found = re.fullmatch(r"(?P<head>\s*(?:async )?def [\w.]+\()(?P<args>.*)(?P<tail>\) -> .*)", line)
+    if found is None:
+        return line
+    indent = " " * (len(line) - len(line.lstrip()))
+    arguments = _split(found["args"])
+    return "\n".join([found["head"], *(f"{indent}    {one}," for one in arguments), indent + found["tail"]])
+
+
+def _split(arguments: str) -> list[str]:
+    """Split at the commas that stand inside no bracket."""
+    parts, depth, begin = [], 0, 0
+    for place, letter in enumerate(arguments):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            parts.append(arguments[begin:place].strip())
+            begin = place + 1
+    return [*parts, arguments[begin:].strip()]
