@@ -27,9 +27,10 @@ SPELLINGS = {
 }
 HEAD = """# Licences
 
-lamina is under the MIT licence; `LICENSE` in the repository has its text. This is what it stands on, each with the licence that its package states;
-`python3 noxfile.py docs` holds the page against the packages. *core* comes with `pip install lamina`; *extra* only when
-it is asked for; a *group* is for working on lamina itself, and no user installs it.
+lamina is under the MIT licence; `LICENSE` in the repository has its text. This is what it stands on, each with the
+licence that its package states; `python3 noxfile.py docs` holds the page against the packages. *core* comes with
+`pip install lamina`; *extra* only when it is asked for; a *group* is for working on lamina itself, and no user
+installs it.
 
 | package | licence | what for |
 |---|---|---|
