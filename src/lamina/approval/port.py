@@ -1,0 +1,135 @@
+"""The approval port: what a person or a policy is asked before a call may start (seed 004 §5, AUTH-007)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Generic, Literal, TypeAlias, TypeVar, get_args
+
+import attrs
+from returns.result import Result
+
+from lamina.call import CallKey, ExecutionClass
+from lamina.effect import ConstructionError, Problem, caller_where, tagged
+from lamina.schema import JsonValue
+
+I = TypeVar("I")  # noqa: E741 - the tool's input
+Risk: TypeAlias = Literal["low", "medium", "high", "critical"]
+
+MOST_TARGETS = 32
+LONGEST_TEXT = 2_048
+LARGEST_PREVIEW = 8_192
+
+
+@attrs.frozen(kw_only=True)
+class Ask(Generic[I]):
+    """What a person is shown of a call that needs approval, and what a denial means.
+
+    Attributes:
+        summary: One sentence on what the call will do; a function of the decoded input, or a fixed text.
+        targets: The resources that it touches.
+        risk: How bad a wrong yes would be.
+        recoverable: Whether a denial is told to the model and the run goes on; otherwise a denial ends the run.
+        expires: Seconds to wait for an answer; None waits as long as the run may last. Nobody answering is a denial.
+        when: Ask only for the inputs of which this is true; None asks for all.
+
+    Example:
+        >>> Ask[str](summary=lambda path: f"Delete {path}", risk="high").risk
+        'high'
+    """
+
+    summary: str | Callable[[I], str] | None = None
+    targets: Callable[[I], Sequence[str]] | None = None
+    risk: Risk = "medium"
+    recoverable: bool = False
+    expires: float | None = None
+    when: Callable[[I], bool] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        lines: list[str] = []
+        if self.expires is not None and not 0 < self.expires < float("inf"):
+            lines.append("expires is a positive, finite number of seconds")
+        if self.risk not in get_args(Risk):
+            lines.append(f"risk is one of {', '.join(get_args(Risk))}")
+        if lines:
+            raise ConstructionError([Problem("ASK", "Ask", (*lines, str(caller_where())))])
+
+
+@attrs.frozen(kw_only=True)
+class ApprovalRequest:
+    """One request, as it is shown and recorded.
+
+    Attributes:
+        id: The request's own id, the same for the same call.
+        key: The call: run, turn and call id.
+        agent: The agent's id.
+        conversation: The conversation's id, None for a run without one.
+        tool: The tool's name.
+        execution: What running it twice would do.
+        summary: One sentence, at most 2,048 characters.
+        targets: At most 32 resources of at most 2,048 characters.
+        risk: How bad a wrong yes would be.
+        preview: The arguments, at most 8,192 bytes of JSON; a larger one is cut, and says so.
+        arguments_digest: SHA-256 of the arguments' canonical JSON: what runs is what was approved.
+        recoverable: Whether a denial lets the run go on.
+        expires_at: When the request lapses; None where nobody set a limit.
+    """
+
+    id: str
+    key: CallKey
+    agent: str
+    conversation: str | None
+    tool: str
+    execution: ExecutionClass
+    summary: str
+    targets: tuple[str, ...]
+    risk: Risk
+    preview: JsonValue
+    arguments_digest: str
+    recoverable: bool
+    expires_at: datetime | None
+
+
+@attrs.frozen
+class Approved:
+    """The call may run; `by` names who said so."""
+
+    by: str
+
+
+@attrs.frozen
+class Denied:
+    """The call may not run; the reason is told to the model where the denial is recoverable."""
+
+    by: str
+    reason: str = ""
+
+
+ApprovalDecision: TypeAlias = Approved | Denied
+
+
+@tagged("The approval service gave no decision: {why}.")
+class ApprovalUnavailable:
+    """The approver could not be reached or broke; the call does not run.
+
+    Attributes:
+        why: A short reason for the log and the caller.
+    """
+
+    why: str
+
+
+class Approval(ABC):
+    """Decides whether one call may start.
+
+    When to use: every tool declared with `needs_approval=True` needs it; `bind(Approval).to(...)` one of
+    `PolicyApproval`, `TerminalApproval`, `ScriptedApproval` or your own.
+
+    The engine asks before any handler of the batch starts, once for each call, at once for all calls of a batch. An
+    implementation only answers: waiting times, expiry and recording are the engine's.
+    """
+
+    @abstractmethod
+    async def request(self, request: ApprovalRequest) -> Result[ApprovalDecision, ApprovalUnavailable]:
+        """Decide; a cancelled request must leave nothing behind."""

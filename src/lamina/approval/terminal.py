@@ -1,0 +1,78 @@
+"""Approval by the person at the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TextIO
+
+import anyio
+from returns.result import Result, Success
+
+from lamina.approval.port import Approval, ApprovalDecision, ApprovalRequest, ApprovalUnavailable, Approved, Denied
+
+_LONGEST_ANSWER = 1_024
+
+
+class TerminalApproval(Approval):
+    """Shows a request on a terminal and waits for `y` or `n`.
+
+    Where the input is no terminal, or ends, the answer is a denial: nobody said yes. Requests that come at once are
+    asked one after the other. Waiting can be cancelled, and takes no thread.
+
+    Args:
+        show: Prints the question; by default a plain text on standard error.
+        source: The terminal to read from; by default standard input.
+        by: The name recorded with the decision.
+    """
+
+    def __init__(
+        self, show: Callable[[ApprovalRequest], None] | None = None, source: TextIO | None = None, by: str = "terminal"
+    ) -> None:
+        self._show = show or show_request
+        self._source = source
+        self._by = by
+        self._turn = anyio.Lock()
+
+    async def request(self, request: ApprovalRequest) -> Result[ApprovalDecision, ApprovalUnavailable]:
+        """Ask until the answer is a yes, a no, or the end of the input."""
+        source = self._source or sys.stdin
+        if not source.isatty():
+            return Success(Denied(self._by, "There is no terminal to ask at."))
+        async with self._turn:
+            while True:
+                self._show(request)
+                await anyio.wait_readable(source)
+                answer = os.read(source.fileno(), _LONGEST_ANSWER).decode(errors="replace")
+                match answer.strip().lower():
+                    case "y" | "yes":
+                        return Success(Approved(self._by))
+                    case "n" | "no":
+                        return Success(Denied(self._by, "The person at the terminal said no."))
+                    case "" if not answer:
+                        return Success(Denied(self._by, "The input ended without an answer."))
+                    case _:
+                        continue
+
+
+def show_request(request: ApprovalRequest) -> None:
+    """Print a request and the question on standard error."""
+    targets = "".join(f"\n    {printable(target)}" for target in request.targets)
+    print(  # noqa: T201 - asking at the terminal is what this module is for
+        f"\n  {printable(request.tool)} asks for approval (risk: {request.risk})\n  {printable(request.summary)}{targets}"
+        "\n  Allow it? [y/n] ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def printable(text: str) -> str:
+    """Replace control characters, so that a model's text cannot move the cursor over the question.
+
+    Example:
+        >>> printable("a\\x1b[2Jb")
+        'a�[2Jb'
+    """
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

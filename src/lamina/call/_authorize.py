@@ -1,0 +1,73 @@
+"""Stage 5: the host's own policy, asked once a call with decoded input (RUN-031, SEC-003)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+import attrs
+
+from lamina.call._key import CallKey, ExecutionClass
+from lamina.call._outcome import ToolRejected
+from lamina.effect import log
+
+
+@attrs.frozen
+class AuthorizationRequest:
+    """What is asked of the host: who wants to do what, with which decoded input."""
+
+    key: CallKey
+    agent: str
+    tool: str
+    input: object
+    execution: ExecutionClass
+
+
+@attrs.frozen
+class Allowed:
+    """The host lets the call pass."""
+
+
+@attrs.frozen
+class NotAllowed:
+    """The host refuses the call; the reason is what the caller is told."""
+
+    reason: str = ""
+
+
+AuthorizationAnswer: TypeAlias = Allowed | NotAllowed
+
+
+class Authorization(ABC):
+    """The host's authorization policy, a service that applies to every tool call of the runtime that offers it.
+
+    When to use: for what depends on the caller or the resource. What a person must confirm is `Approval`'s.
+
+    Example:
+        >>> class OnlyReading(Authorization):
+        ...     async def authorize(self, request: AuthorizationRequest) -> AuthorizationAnswer:
+        ...         return Allowed() if request.execution == "readonly" else NotAllowed("This agent only reads.")
+    """
+
+    @abstractmethod
+    async def authorize(self, request: AuthorizationRequest) -> AuthorizationAnswer:
+        """Decide one call. Decisions of a batch are asked in declaration order, before any handler starts."""
+
+
+async def check_authorized(
+    ask: Callable[[AuthorizationRequest], Awaitable[object]], request: AuthorizationRequest
+) -> ToolRejected | None:
+    """Ask the host; a policy that breaks, or answers with something else, refuses.
+
+    Returns:
+        None where the call may pass, else `ToolRejected("unauthorized", reason)`.
+    """
+    try:
+        answer = await ask(request)
+    except Exception:
+        log().exception("authorize() broke; the call counts as not authorized", tool=request.tool, call=str(request.key))
+        return ToolRejected("unauthorized")
+    if isinstance(answer, Allowed):
+        return None
+    return ToolRejected("unauthorized", answer.reason if isinstance(answer, NotAllowed) else "")

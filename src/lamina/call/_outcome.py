@@ -1,0 +1,153 @@
+"""What became of a call: six outcomes, and what a model is told of each (design §4, seed 004 §2)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import attrs
+
+from lamina.call._key import ExecutionClass
+from lamina.effect import message_of, tag_of
+
+from lamina.schema import JsonValue
+
+RejectionReason: TypeAlias = Literal[
+    "no-such-tool", "unavailable", "unauthorized", "denied", "expired", "budget", "not-started"
+]
+DefectKind: TypeAlias = Literal["raised", "output", "interrupted"]
+
+_REJECTED: dict[RejectionReason, str] = {
+    "no-such-tool": "There is no tool of that name.",
+    "unavailable": "The tool is not available now.",
+    "unauthorized": "The call is not authorized.",
+    "denied": "The call was denied.",
+    "expired": "Nobody approved the call in time.",
+    "budget": "The budget for calls is used up; answer with what you have.",
+    "not-started": "The call was cancelled before it started; it had no effect.",
+}
+_DEFECT: dict[DefectKind, str] = {
+    "raised": "The tool broke while it ran; nothing more is known.",
+    "output": "The tool gave something that it does not declare; it is withheld.",
+    "interrupted": "The call was interrupted; it only reads, so it had no effect.",
+}
+_UNKNOWN = "The call had started when it was interrupted. It may have taken effect, or not: do not assume either."
+
+
+@attrs.frozen
+class ToolSuccess:
+    """The handler returned a value, encoded by the tool's own schema."""
+
+    value: JsonValue
+
+
+@attrs.frozen
+class ToolFailure:
+    """The handler returned a declared failure.
+
+    Attributes:
+        error: The failure as the handler gave it.
+        value: The same, encoded.
+    """
+
+    error: object
+    value: JsonValue
+
+    @property
+    def message(self) -> str:
+        """The failure's own sentence."""
+        return message_of(self.error)
+
+
+@attrs.frozen
+class ToolRejected:
+    """The pipeline refused the call; its handler never ran.
+
+    Attributes:
+        reason: Which stage refused.
+        detail: What the refusing side says of it, empty where it says nothing.
+        nearest: For `no-such-tool`, the names that come closest.
+    """
+
+    reason: RejectionReason
+    detail: str = ""
+    nearest: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """One sentence for the model or the client."""
+        said = self.detail or _REJECTED[self.reason]
+        return f"{said} Nearest: {', '.join(self.nearest)}." if self.nearest else said
+
+
+@attrs.frozen
+class ToolInvalidInput:
+    """The arguments do not fit the tool's schema; each problem is `$.path: why`, without the value."""
+
+    problems: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """All problems in one line."""
+        return "; ".join(self.problems)
+
+
+@attrs.frozen
+class ToolDefect:
+    """The handler raised, broke its output schema, or was interrupted where that does no harm.
+
+    It carries no text of the exception: that is in the application's own log.
+    """
+
+    kind: DefectKind = "raised"
+
+    @property
+    def message(self) -> str:
+        """One fixed sentence."""
+        return _DEFECT[self.kind]
+
+
+@attrs.frozen
+class ToolUnknownOutcome:
+    """The call had started and was cut off; whether it took effect is not known."""
+
+    @property
+    def message(self) -> str:
+        """One fixed sentence."""
+        return _UNKNOWN
+
+
+Outcome: TypeAlias = ToolSuccess | ToolFailure | ToolRejected | ToolInvalidInput | ToolDefect | ToolUnknownOutcome
+
+
+def told(outcome: Outcome) -> JsonValue:
+    """Give what a model is told of an outcome: the value, the encoded failure, or a tag with its sentence.
+
+    Example:
+        >>> told(ToolSuccess({"n": 1}))
+        {'n': 1}
+        >>> told(ToolRejected("denied"))
+        {'_tag': 'ToolRejected', 'reason': 'denied', 'message': 'The call was denied.'}
+    """
+    match outcome:
+        case ToolSuccess() | ToolFailure():
+            return outcome.value
+        case ToolInvalidInput():
+            return {"_tag": "ToolInvalidInput", "problems": list(outcome.problems)}
+        case ToolRejected():
+            return {"_tag": "ToolRejected", "reason": outcome.reason, "message": outcome.message}
+        case ToolDefect() | ToolUnknownOutcome():
+            return {"_tag": tag_of(outcome), "message": outcome.message}
+
+
+def interrupted(*, started: bool, execution: ExecutionClass) -> Outcome:
+    """Give the honest outcome of a call that was cut off by a cancel or a crash (design §4, last three rows).
+
+    Example:
+        >>> interrupted(started=True, execution="uncertain")
+        ToolUnknownOutcome()
+        >>> interrupted(started=False, execution="uncertain").reason
+        'not-started'
+    """
+    if not started:
+        return ToolRejected("not-started")
+    return ToolDefect("interrupted") if execution == "readonly" else ToolUnknownOutcome()

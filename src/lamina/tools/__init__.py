@@ -1,0 +1,8 @@
+"""Tools by signature, and toolkits (design §4, CAP-003)."""
+
+from lamina.tools._factory import ToolDecorator, tool
+from lamina.tools._group import ConcurrencyGroup
+from lamina.tools._tool import FailureMode, Tool
+from lamina.tools._toolkit import Toolkit, Tools
+
+__all__ = ["ConcurrencyGroup", "FailureMode", "Tool", "ToolDecorator", "Toolkit", "Tools", "tool"]

@@ -1,0 +1,161 @@
+"""`@tool`: the signature is the whole definition (design §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, Never, TypeVar, cast, overload
+
+from returns.result import Result
+
+from lamina.approval import Approval, Ask
+from lamina.call import ExecutionClass
+from lamina.tools._declare import Declare, DeclareFor
+from lamina.tools._group import ConcurrencyGroup
+from lamina.tools._options import ToolOptions
+from lamina.tools._read import tool_from_function
+from lamina.tools._simple import tool_from_plain_function
+from lamina.tools._tool import FailureMode, Tool
+
+C = TypeVar("C")
+T = TypeVar("T")
+
+
+class ToolDecorator:
+    """The type of `tool`, the decorator that makes tools."""
+
+    __slots__ = ()
+
+    @overload
+    def __call__(
+        self,
+        *,
+        needs_approval: Literal[True],
+        approval: Ask[C],
+        name: str | None = None,
+        execution: ExecutionClass = "uncertain",
+        failure_mode: FailureMode = "return",
+        available: Callable[..., bool | Awaitable[bool]] | None = None,
+        max_concurrency: int | None = None,
+        groups: tuple[ConcurrencyGroup, ...] = (),
+    ) -> DeclareFor[Approval, C]: ...
+    @overload
+    def __call__(
+        self,
+        *,
+        needs_approval: Literal[True],
+        name: str | None = None,
+        execution: ExecutionClass = "uncertain",
+        failure_mode: FailureMode = "return",
+        available: Callable[..., bool | Awaitable[bool]] | None = None,
+        max_concurrency: int | None = None,
+        groups: tuple[ConcurrencyGroup, ...] = (),
+    ) -> Declare[Approval]: ...
+    @overload
+    def __call__(
+        self,
+        *,
+        needs_approval: Literal[False] = False,
+        name: str | None = None,
+        execution: ExecutionClass = "uncertain",
+        failure_mode: FailureMode = "return",
+        available: Callable[..., bool | Awaitable[bool]] | None = None,
+        max_concurrency: int | None = None,
+        groups: tuple[ConcurrencyGroup, ...] = (),
+    ) -> Declare[Never]: ...
+    def __call__(
+        self,
+        *,
+        needs_approval: bool = False,
+        approval: Ask[Any] | None = None,
+        name: str | None = None,
+        execution: ExecutionClass = "uncertain",
+        failure_mode: FailureMode = "return",
+        available: Callable[..., bool | Awaitable[bool]] | None = None,
+        max_concurrency: int | None = None,
+        groups: tuple[ConcurrencyGroup, ...] = (),
+    ) -> Declare[Any] | DeclareFor[Any, Any]:
+        """Make a tool of an async handler.
+
+        The first parameter, an attrs class, is the input. A second parameter `ok: Try[A | B]` declares the failures
+        and lets the handler return its bare value; without it the return annotation is a `Result`. Every further
+        parameter is a service. The docstring is what the model reads.
+
+        Args:
+            needs_approval: Ask `Approval` before a call starts; this adds it to the tool's needs.
+            approval: What a person is shown; only with `needs_approval=True`.
+            name: What the model calls it by; the function's name otherwise.
+            execution: `readonly` calls may be run again freely, `idempotent` ones change nothing the second time,
+                and of an `uncertain` one nobody knows.
+            failure_mode: `return` tells the model of a declared failure, `error` ends the run with it.
+            available: A function of services that says whether the tool may be used now.
+            max_concurrency: How many calls may run at once in a runtime.
+            groups: Limits shared with other tools.
+
+        Raises:
+            ConstructionError: The signature cannot be read; it names the file and line.
+
+        Example:
+            >>> import attrs
+            >>> from lamina.effect import Try
+            >>> from lamina.tools import tool
+            >>> @attrs.frozen
+            ... class Add:
+            ...     a: int
+            ...     b: int
+            >>> @tool(execution="readonly")
+            ... async def add(call: Add, ok: Try[Never]) -> int:
+            ...     '''Add two numbers.'''
+            ...     return call.a + call.b
+            >>> add.name, add.description
+            ('add', 'Add two numbers.')
+        """
+        options = ToolOptions.checked(
+            needs_approval=needs_approval,
+            approval=approval,
+            name=name,
+            execution=execution,
+            failure_mode=failure_mode,
+            available=available,
+            max_concurrency=max_concurrency,
+            groups=groups,
+        )
+
+        def declare(fn: Callable[..., Awaitable[Any]]) -> Tool[Any, Any, Any]:
+            return tool_from_function(fn, options)
+
+        return cast("Declare[Any]", declare)
+
+    @overload
+    def simple(self, fn: Callable[..., Awaitable[T]], /) -> Tool[Never, Any, Result[T, Never]]: ...
+    @overload
+    def simple(
+        self, fn: None = None, /, *, name: str | None = None, execution: ExecutionClass = "uncertain"
+    ) -> Callable[[Callable[..., Awaitable[T]]], Tool[Never, Any, Result[T, Never]]]: ...
+    def simple(
+        self,
+        fn: Callable[..., Awaitable[Any]] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        execution: ExecutionClass = "uncertain",
+    ) -> Any:  # Any: a tool, or a decorator that makes one; the overloads say which
+        """Make a tool of an async function whose plain parameters are the input; it needs nothing and cannot fail.
+
+        Example:
+            >>> from lamina.tools import tool
+            >>> @tool.simple
+            ... async def add(a: int, b: int = 1) -> int:
+            ...     '''Add two numbers.'''
+            ...     return a + b
+            >>> sorted(add.spec.input_schema["properties"])
+            ['a', 'b']
+        """
+        options = ToolOptions.checked(name=name, execution=execution)
+
+        def declare(fn: Callable[..., Awaitable[Any]]) -> Tool[Any, Any, Any]:
+            return tool_from_plain_function(fn, options)
+
+        return declare if fn is None else declare(fn)
+
+
+tool = ToolDecorator()

@@ -1,0 +1,74 @@
+"""A tool: one handler with everything that the pipeline asks of it, as data (CAP-003)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+import attrs
+
+from lamina.approval import Ask
+from lamina.call import ExecutionClass
+from lamina.effect import Need, Where
+from lamina.model import ToolSpec
+from lamina.schema import Codec
+from lamina.tools._group import ConcurrencyGroup
+from lamina.tools._toolkit import Tools
+
+In = TypeVar("In", covariant=True)
+Cmd = TypeVar("Cmd", contravariant=True)
+Ret = TypeVar("Ret", covariant=True)
+
+FailureMode: TypeAlias = Literal["return", "error"]
+"""What a declared failure does: the model is told and the run goes on, or the run ends with it."""
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Tool(Tools[In], Generic[In, Cmd, Ret]):
+    """One tool, made by `@tool(...)`, `@tool.simple` or `Tool.dynamic`; immutable, and known by its identity.
+
+    Attributes:
+        name: What the model calls it by.
+        description: When to use it; the function's docstring.
+        where: Where the function was written.
+        execution: What running a call twice does.
+        failure_mode: What a declared failure does to the run.
+        ask: What a person is shown, for a tool that needs approval; else None.
+        needs: The services of the handler, in the order of its parameters.
+        handler: The function: decoded input and services in, `Result` out.
+        input: The schema of the input.
+        success: The schema of the value.
+        failure: The schema of the declared failures; None where there are none.
+        available: Whether the tool may be used now, a function of its own services; None is always.
+        available_needs: Those services.
+        max_concurrency: How many calls of it may run at once in a runtime; None is no limit of its own.
+        groups: Further limits that it shares with other tools.
+        spec: Name, description and input schema, as a model is shown them.
+
+    Source: design §4, CAP-003, CAP-004.
+    """
+
+    name: str
+    description: str
+    where: Where
+    execution: ExecutionClass
+    failure_mode: FailureMode
+    ask: Ask[Any] | None  # Any: the input's type is erased once the tool is made
+    needs: tuple[Need, ...]
+    handler: Callable[..., Awaitable[object]]
+    input: Codec[Any]  # Any: as for `ask`
+    success: Codec[Any]
+    failure: Codec[Any] | None
+    available: Callable[..., Awaitable[bool]] | None
+    available_needs: tuple[Need, ...]
+    max_concurrency: int | None
+    groups: tuple[ConcurrencyGroup, ...]
+    spec: ToolSpec
+
+    @property
+    def tools(self) -> tuple[Tool[In, Any, Any], ...]:
+        """The tool itself: a toolkit of one."""
+        return (self,)
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name!r}, {self.where})"
