@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 from lamina.schema._describe import Definitions
 from lamina.schema._json import JsonValue, is_text
@@ -25,8 +25,6 @@ _KINDS: dict[type, frozenset[Kind]] = {
 class Choice(Shape):
     """Some JSON scalars and the Python value of each; `True` is not `1`, but `1.0` is, as in JSON Schema."""
 
-    hashable: ClassVar[bool] = True
-
     def __init__(self, members: Iterable[tuple[JsonValue, object]], description: str | None = None) -> None:
         self.members = tuple(members)
         self.description = description
@@ -42,8 +40,14 @@ class Choice(Shape):
                 raise Undescribable("two choices are the same JSON value")
             self._write[type(member), member] = value
             kinds |= _KINDS[type(value)]
-        self.kinds = frozenset(kinds)
-        self.classes = tuple(dict.fromkeys(type(member) for _, member in self.members))
+        self._kinds = frozenset(kinds)
+        self._classes: tuple[type, ...] = tuple(dict.fromkeys(type(member) for _, member in self.members))
+
+    def kinds(self) -> frozenset[Kind]:
+        return self._kinds
+
+    def classes(self) -> tuple[type, ...]:
+        return self._classes
 
     def describe(self, defs: Definitions) -> Schema:
         if not self.members:
@@ -58,7 +62,7 @@ class Choice(Shape):
     def reader(self, detail: bool) -> Hook:
         tables, why = self._read, self._why()
 
-        def read(value: Any, _: object = None) -> Any:
+        def read(value: object, _: object = None) -> Any:
             table = tables.get(type(value))
             made = _MISSING if table is None else table.get(value, _MISSING)
             if made is _MISSING:

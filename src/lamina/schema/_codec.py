@@ -13,7 +13,9 @@ from lamina.schema._json import DEFAULT_LIMITS, JsonLimits, JsonValue, check_dep
 from lamina.schema._mismatch import Bad, Mismatch, bad, mismatch_of
 from lamina.schema._objects import Object
 from lamina.schema._shape import Hook, Schema, Shape
-from lamina.schema._shapes import Shapes, type_name
+from lamina.schema._shapes import Shapes
+from lamina.schema._types import type_name
+from lamina.schema._wrapped import Described, bare
 
 T = TypeVar("T")
 
@@ -30,11 +32,11 @@ class Codec(Generic[T]):
         name: The type as a person writes it.
     """
 
-    def __init__(self, described: object, name: str, shape: Shape, nested_freely: bool) -> None:
+    def __init__(self, described: object, name: str, shape: Shape, endless: bool) -> None:
         self.type = described
         self.name = name
         self._shape = shape
-        self._nested_freely = nested_freely
+        self._endless = endless
         self._read: Hook = shape.reader(False)
         self._write: Hook = shape.writer(False)
 
@@ -56,7 +58,7 @@ class Codec(Generic[T]):
             <Failure: Mismatch(problems=('$[key 2]: expected integer',))>
         """
         try:
-            if self._nested_freely:
+            if self._endless:
                 check_depth(value, limits.max_depth)
             return Success(cast("T", self._read(value, None)))
         except Exception:  # told in full by the slow reader
@@ -94,7 +96,7 @@ class Codec(Generic[T]):
         """
         try:
             made = cast("JsonValue", self._write(value))
-            if self._nested_freely:
+            if self._endless:
                 check_depth(made, DEFAULT_LIMITS.max_depth)
             return Success(made)
         except Exception:  # told in full by the slow writer
@@ -121,9 +123,11 @@ class Codec(Generic[T]):
             {'type': 'integer'}
         """
         defs = Definitions()
-        # A class at the top is written out: whoever reads a tool's schema wants "type": "object" there.
-        root = self._shape.body(defs) if isinstance(self._shape, Object) else self._shape.describe(defs)
-        return defs.whole(root)
+        top = bare(self._shape)
+        if isinstance(top, Object):  # written out: whoever reads a tool's schema wants "type": "object" at the top
+            about: Schema = {"description": self._shape.text} if isinstance(self._shape, Described) else {}
+            return defs.whole({**top.body(defs), **about})
+        return defs.whole(self._shape.describe(defs))
 
     @cached_property
     def _slow_read(self) -> Hook:
@@ -135,10 +139,10 @@ class Codec(Generic[T]):
 
     def _slowly(self, hook: Hook, value: object, limits: JsonLimits) -> Result[Any, Mismatch]:
         try:
-            if self._nested_freely and hook is self._slow_read:
+            if self._endless and hook is self._slow_read:
                 check_depth(value, limits.max_depth)
             made = hook(value)
-            if self._nested_freely:
+            if self._endless:
                 check_depth(made, limits.max_depth)
             return Success(made)
         except Bad as wrong:
@@ -171,8 +175,8 @@ def codec(described: object) -> Codec[Any]:
         ... class Item:
         ...     name: str
         ...     price: int
-        >>> codec(Item).decode({"name": 5, "prize": 1})
-        <Failure: Mismatch(problems=('$.name: expected string', '$.price: missing', '$: an undeclared key; perhaps price was meant'))>
+        >>> print(codec(Item).decode({"name": 5, "prize": 1}).failure())
+        $.name: expected string; $.price: missing; $: an undeclared key; perhaps price was meant
         >>> codec(Item).decode_json('{"name": "tea", "price": 3}').unwrap()
         Item(name='tea', price=3)
     """
@@ -189,7 +193,7 @@ def _make(described: object) -> Codec[Any]:
     shape = shapes.read(described)
     if shapes.problems:
         raise ConstructionError(shapes.problems)
-    return Codec(described, type_name(described), shape, shapes.nested_freely)
+    return Codec(described, type_name(described), shape, shapes.endless)
 
 
 _cached = lru_cache(maxsize=4096)(_make)

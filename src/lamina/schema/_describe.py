@@ -9,6 +9,7 @@ from collections.abc import Callable
 from lamina.schema._shape import Schema, Shape
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_FIELD = re.compile(r" {1,4}(\w+)(?: \([^)]*\))?: (.+)")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -44,3 +45,20 @@ def summary(doc: str | None) -> str | None:
         return None
     first = inspect.cleandoc(doc).split("\n\n", 1)[0]
     return " ".join(first.split()) or None
+
+
+def field_summaries(doc: str | None) -> dict[str, str]:
+    """Give what the `Attributes:` (or `Args:`) part of a docstring says of each field."""
+    lines = inspect.cleandoc(doc or "").splitlines()
+    heads = [index for index, line in enumerate(lines) if line.rstrip() in ("Attributes:", "Args:")]
+    found: dict[str, str] = {}
+    name = ""
+    for line in lines[heads[0] + 1 :] if heads else []:
+        indent = len(line) - len(line.lstrip())
+        if not line.strip() or not indent:
+            break
+        if match := _FIELD.match(line):
+            name, found[match[1]] = match[1], match[2]
+        elif name:
+            found[name] += f" {line.strip()}"
+    return found

@@ -14,6 +14,8 @@ from lamina.schema._shape import Hook, Kind, Schema, Shape
 
 E = TypeVar("E")
 T = TypeVar("T")
+_FAILURE: Any = Failure  # what they hold is not known here
+_SUCCESS: Any = Success
 
 
 @attrs.frozen
@@ -54,12 +56,13 @@ class Converted(Shape):
         self.inner = inner
         self.codec = codec
         self.target = target if isinstance(target, type) else None
-        self.hashable = self.target is None or self.target.__hash__ is not None
         self.why = f"expected {codec.expected or getattr(target, '__name__', 'another value')}"
 
-    @property
-    def kinds(self) -> frozenset[Kind]:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only anyway
-        return self.inner.kinds
+    def kinds(self) -> frozenset[Kind]:
+        return self.inner.kinds()
+
+    def hashable(self) -> bool:
+        return self.target is None or self.target.__hash__ is not None
 
     def describe(self, defs: Definitions) -> Schema:
         return self.inner.describe(defs)
@@ -70,12 +73,12 @@ class Converted(Shape):
         def read(value: Any, _: object = None) -> Any:
             made = inner(value, None)
             try:
-                value = decode(made)
+                given: Any = decode(made)
             except Exception:  # whatever it says may quote the value
                 raise bad(why) from None
-            if isinstance(value, Failure):
+            if isinstance(given, _FAILURE):
                 raise bad(why)
-            return value.unwrap() if isinstance(value, Success) else value
+            return given.unwrap() if isinstance(given, _SUCCESS) else given
 
         return read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import typing
 from typing import Any, Generic, Protocol, TypeVar, get_args, get_origin
 
@@ -21,15 +22,14 @@ def field_types(described: Any) -> dict[str, Any]:
         hints = typing.get_type_hints(cls, localns={cls.__name__: cls}, include_extras=True)
     except Exception as error:
         named = f" ({error.name})" if isinstance(error, NameError) and error.name else ""
-        raise Undescribable(
-            f"an annotation cannot be resolved{named}: it must not be imported under TYPE_CHECKING or local to a function"
-        ) from None
+        why = "it must not be imported under TYPE_CHECKING, or local to a function"
+        raise Undescribable(f"an annotation cannot be resolved{named}: {why}") from None
     bindings = _bindings(described)
     return {name: _of_owner(cls, name, hint, bindings) for name, hint in hints.items()}
 
 
 def _of_owner(cls: type, name: str, hint: Any, bindings: dict[type, Bindings]) -> Any:
-    owner = next((base for base in cls.__mro__ if name in base.__dict__.get("__annotations__", {})), cls)
+    owner = next((base for base in cls.__mro__ if name in inspect.get_annotations(base)), cls)
     return fill(hint, bindings.get(owner, {}))
 
 
@@ -53,4 +53,5 @@ def fill(hint: Any, bindings: Bindings) -> Any:
     parameters = getattr(hint, "__parameters__", ())
     if (isinstance(hint, type) and get_origin(hint) is None) or not parameters:
         return hint
-    return hint[tuple(bindings.get(parameter, parameter) for parameter in parameters)]
+    generic: Any = hint
+    return generic[tuple(bindings.get(parameter, parameter) for parameter in parameters)]

@@ -12,7 +12,7 @@ from typing import Any, cast
 import annotated_types as at
 import attrs
 
-from lamina.schema._mismatch import Bad, bad
+from lamina.schema._mismatch import Bad
 from lamina.schema._shape import Schema, Undescribable
 
 NUMBER_KEYWORDS = {
@@ -22,11 +22,18 @@ NUMBER_KEYWORDS = {
     "Lt": "exclusiveMaximum",
     "MultipleOf": "multipleOf",
 }
+_BOUNDS = {at.Ge: "ge", at.Gt: "gt", at.Le: "le", at.Lt: "lt", at.MultipleOf: "multiple_of"}
 TEXT_KEYWORDS = {"MinLen": "minLength", "MaxLen": "maxLength"}
 ARRAY_KEYWORDS = {"MinLen": "minItems", "MaxLen": "maxItems"}
 OBJECT_KEYWORDS = {"MinLen": "minProperties", "MaxLen": "maxProperties"}
-_UNITS = {"minLength": "character", "minItems": "item", "minProperties": "member"}
-_UNITS |= {key.replace("min", "max"): unit for key, unit in _UNITS.items()}
+_UNITS = {
+    "minLength": "character",
+    "maxLength": "character",
+    "minItems": "item",
+    "maxItems": "item",
+    "minProperties": "member",
+    "maxProperties": "member",
+}
 
 
 @attrs.frozen
@@ -50,19 +57,14 @@ def limits_in(metadata: Iterable[object]) -> Iterator[Limit]:
             yield Limit("MinLen", item.min_length)
         elif isinstance(item, at.MaxLen):
             yield Limit("MaxLen", item.max_length)
-        elif isinstance(item, at.Ge | at.Gt | at.Le | at.Lt | at.MultipleOf):
-            yield Limit(type(item).__name__, getattr(item, attrs_name(type(item).__name__)))
+        elif isinstance(item, tuple(_BOUNDS)):
+            yield Limit(type(item).__name__, getattr(item, _BOUNDS[type(item)]))
         elif isinstance(item, at.Unit):
             continue
         elif isinstance(item, at.BaseMetadata):
             raise Undescribable(
                 f"JSON Schema cannot say {type(item).__name__}; use an attrs validator, or Encoded(...)"
             )
-
-
-def attrs_name(name: str) -> str:
-    """Give the attribute that holds a constraint's bound."""
-    return "multiple_of" if name == "MultipleOf" else name.lower()
 
 
 Check = Callable[[Any], None]  # a value whose kind was checked before
@@ -74,6 +76,9 @@ class Checks:
 
     schema: Schema
     check: Check | None
+
+
+NO_CHECKS = Checks({}, None)
 
 
 def limit_checks(limits: tuple[Limit, ...], keywords: dict[str, str]) -> Checks:
@@ -149,16 +154,3 @@ def _why(name: str, keyword: str, bound: int | float) -> str:
         return f"expected at {'least' if name == 'MinLen' else 'most'} {bound} {unit}{'' if bound == 1 else 's'}"
     sign = {"Ge": ">=", "Gt": ">", "Le": "<=", "Lt": "<", "MultipleOf": "a multiple of"}[name]
     return f"expected {sign} {bound}"
-
-
-__all__ = [
-    "ARRAY_KEYWORDS",
-    "NUMBER_KEYWORDS",
-    "OBJECT_KEYWORDS",
-    "TEXT_KEYWORDS",
-    "Checks",
-    "Limit",
-    "bad",
-    "limit_checks",
-    "limits_in",
-]

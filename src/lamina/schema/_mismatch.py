@@ -8,7 +8,7 @@ from lamina.effect import tagged
 
 MAX_PROBLEMS = 32
 """As many problems are told; the rest are counted."""
-_GIVE_UP = 1000
+GIVE_UP = 1000
 """As many problems are counted before the search ends, so that a hostile value costs no more than a good one."""
 _MAX_PATH = 160
 
@@ -44,35 +44,12 @@ class Bad(Exception):
     @property
     def hopeless(self) -> bool:
         """Whether so many problems were counted that the search ends."""
-        return self.more >= _GIVE_UP
+        return self.more >= GIVE_UP
 
 
 def bad(why: str) -> Bad:
     """Make the one problem of a value itself."""
     return Bad([("", why)])
-
-
-class Gather:
-    """Collects the problems of one container's parts; it keeps the first ones and counts the rest."""
-
-    __slots__ = ("more", "problems")
-
-    def __init__(self) -> None:
-        self.problems: list[tuple[str, str]] = []
-        self.more = 0
-
-    def add(self, step: str, part: Bad) -> None:
-        """Add a part's problems; raises at once when there are too many to go on."""
-        room = MAX_PROBLEMS - len(self.problems)
-        self.problems += [(step + path, why) for path, why in part.problems[:room]]
-        self.more += part.more + max(0, len(part.problems) - room)
-        if self.more >= _GIVE_UP:
-            raise Bad(self.problems, self.more)
-
-    def done(self) -> None:
-        """Raise what was collected, if anything was."""
-        if self.problems:
-            raise Bad(self.problems, self.more)
 
 
 def mismatch_of(found: Bad) -> Mismatch:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any, ClassVar, cast
+from typing import Any
 
 import attrs
-from cattrs import Converter
-from cattrs.gen import make_dict_structure_fn_from_attrs, make_dict_unstructure_fn_from_attrs, override
+from cattrs import Converter, gen
+from cattrs.gen import override
 
 from lamina.schema._describe import Definitions, summary
+from lamina.schema._gather import Gather
 from lamina.schema._json import JsonValue
-from lamina.schema._mismatch import Bad, Gather, bad
-from lamina.schema._shape import Hook, Kind, Schema, Shape
+from lamina.schema._mismatch import Bad, bad
+from lamina.schema._shape import Hook, Kind, Later, Schema, Shape
 
 _CONVERTER = Converter(detailed_validation=False)
+# One type for all their keyword arguments fits neither the flags nor the overrides, so a checker refuses every call.
+_GEN: Any = gen
+_FACTORY: Any = attrs.Factory  # a class, which attrs declares as a function
+_EMPTY: tuple[Any, ...] = (list, dict, tuple, set, frozenset)
 _TOLD = 12
 
 
@@ -32,19 +37,28 @@ class Member:
 class Object(Shape):
     """An attrs class. Undeclared keys are refused; with a tag, `_tag` is required and says the class."""
 
-    kinds: ClassVar[frozenset[Kind]] = frozenset({"object"})
+    def kinds(self) -> frozenset[Kind]:
+        return frozenset({"object"})
 
     def __init__(self, cls: type, title: str, tag: str | None) -> None:
         self.cls = cls
-        self.classes = (cls,)
         self.title = title
         self.tag = tag
         self.members: tuple[Member, ...] = ()  # set when they are read: a class may hold itself
-        self._hooks: dict[tuple[str, bool], Hook | None] = {}
+        self._later = Later(self._compile)
+        self._asked = False
 
-    @property
-    def hashable(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only anyway
-        return self.cls.__hash__ is not None
+    def classes(self) -> tuple[type, ...]:
+        return (self.cls,)
+
+    def hashable(self) -> bool:
+        if self.cls.__hash__ is None or self._asked:
+            return self._asked  # asked by itself: the rest of it decides
+        self._asked = True
+        try:
+            return all(member.shape.hashable() for member in self.members if member.attribute.eq)
+        finally:
+            self._asked = False
 
     def describe(self, defs: Definitions) -> Schema:
         return defs.ref(self, self.title, self.body)
@@ -71,34 +85,18 @@ class Object(Shape):
         return {**schema, "properties": properties, "required": required, "additionalProperties": False}
 
     def reader(self, detail: bool) -> Hook:
-        return self._compiled("read", detail)
+        return self._later.hook("read", detail)
 
     def writer(self, detail: bool) -> Hook:
-        return self._compiled("write", detail)
+        return self._later.hook("write", detail)
 
-    def _compiled(self, way: str, detail: bool) -> Hook:
-        place = (way, detail)
-        if place not in self._hooks:
-            self._hooks[place] = None
-            build = {
-                ("read", False): self._fast_reader,
-                ("read", True): self._full_reader,
-                ("write", False): self._fast_writer,
-                ("write", True): self._full_writer,
-            }[place]
-            self._hooks[place] = build()
-        made = self._hooks[place]
-        if made is not None:
-            return made
-        hooks = self._hooks  # it is being compiled right now, further out: a recursive class looks itself up later
-
-        def later(value: Any, *rest: object) -> Any:
-            return cast("Hook", hooks[place])(value, *rest)
-
-        return later
+    def _compile(self, way: str, detail: bool) -> Hook:
+        if way == "read":
+            return self._full_reader() if detail else self._fast_reader()
+        return self._full_writer() if detail else self._fast_writer()
 
     def _fast_reader(self) -> Hook:
-        generated: Hook = make_dict_structure_fn_from_attrs(
+        generated: Hook = _GEN.make_dict_structure_fn_from_attrs(
             [_plain(member.attribute) for member in self.members],
             self.cls,
             _CONVERTER,
@@ -112,10 +110,12 @@ class Object(Shape):
         cls, tag = self.cls, self.tag
         allowed = self._keys()
 
-        def read(value: Any, _: object = None) -> Any:
-            if type(value) is not dict or not value.keys() <= allowed:  # pyright: ignore[reportUnknownMemberType]  # any dict
+        def read(given: dict[str, Any], _: object = None) -> Any:
+            if type(given) is not dict:
                 raise bad("expected object")
-            return generated(value, cls)
+            if not given.keys() <= allowed:
+                raise bad("an undeclared key")
+            return generated(given, cls)
 
         def read_tagged(value: Any, _: object = None) -> Any:
             made = read(value)
@@ -129,10 +129,9 @@ class Object(Shape):
         hooks = [(member, member.shape.reader(True)) for member in self.members]
         keys = self._keys()
 
-        def read(value: Any, _: object = None) -> Any:
-            if type(value) is not dict:
+        def read(given: dict[str, Any], _: object = None) -> Any:
+            if type(given) is not dict:
                 raise bad("expected object")
-            given = cast("dict[str, Any]", value)
             gather = Gather()
             if self.tag is not None and (given.get("_tag") != self.tag):
                 gather.add("", bad(tag_problem(given, [self.tag])))
@@ -156,7 +155,7 @@ class Object(Shape):
         return read
 
     def _fast_writer(self) -> Hook:
-        generated: Hook = make_dict_unstructure_fn_from_attrs(
+        generated: Hook = _GEN.make_dict_unstructure_fn_from_attrs(
             [_plain(member.attribute) for member in self.members],
             self.cls,
             _CONVERTER,
@@ -168,7 +167,8 @@ class Object(Shape):
         def write(value: Any) -> dict[str, JsonValue]:
             if type(value) is not cls:
                 raise bad(why)
-            return cast("dict[str, JsonValue]", generated(value))
+            made: dict[str, JsonValue] = generated(value)
+            return made
 
         def write_tagged(value: Any) -> dict[str, JsonValue]:
             return {"_tag": tag, **write(value)}
@@ -196,7 +196,8 @@ class Object(Shape):
         return write
 
     def _keys(self) -> frozenset[str]:
-        return frozenset(member.key for member in self.members) | ({"_tag"} if self.tag is not None else set())
+        own = [] if self.tag is None else ["_tag"]
+        return frozenset([*own, *(member.key for member in self.members)])
 
 
 def _plain(attribute: attrs.Attribute[Any]) -> attrs.Attribute[Any]:
@@ -209,12 +210,11 @@ def _type_parameters(cls: type) -> list[str]:
 
 
 def _default(member: Member) -> Schema:
-    default = member.attribute.default
-    if isinstance(default, attrs.Factory):  # pyright: ignore[reportArgumentType]  # attrs types its class as a function
-        factory = cast("Any", default).factory
-        if factory not in (list, dict, tuple, set, frozenset):
+    default: Any = member.attribute.default
+    if isinstance(default, _FACTORY):
+        if default.factory not in _EMPTY:
             return {}  # it may give another value each time
-        default = factory()
+        default = default.factory()
     try:
         return {"default": member.shape.writer(False)(default)}
     except Exception:  # a default of another type than the field's is the class's own affair

@@ -2,81 +2,87 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
 from lamina.schema._describe import Definitions
 from lamina.schema._json import is_text
-from lamina.schema._limits import NUMBER_KEYWORDS, TEXT_KEYWORDS, Checks, Limit, limit_checks
+from lamina.schema._limits import NUMBER_KEYWORDS, TEXT_KEYWORDS, Check, Limit, limit_checks
 from lamina.schema._mismatch import bad
-from lamina.schema._shape import Hook, Kind, Schema, Shape
+from lamina.schema._shape import Hook, Kind, Schema, Shape, Undescribable
 
 _EXACT = float(1 << 53)
-_NO_CHECKS = Checks({}, None)
-
-
-def _checked(read: Hook, checks: Checks) -> Hook:
-    check = checks.check
-    if check is None:
-        return read
-
-    def read_checked(value: Any, _: object = None) -> Any:
-        made = read(value)
-        check(made)
-        return made
-
-    return read_checked
 
 
 @attrs.frozen(eq=False)
-class Text(Shape):
-    """`str`; its length counts code points, as JSON Schema does."""
+class Scalar(Shape):
+    """One kind of JSON scalar.
 
-    checks: Checks = _NO_CHECKS
-    kinds: ClassVar[frozenset[Kind]] = frozenset({"string"})
-    classes: ClassVar[tuple[type, ...]] = (str,)
+    Attributes:
+        takes: The kinds of JSON value.
+        python: The exact Python classes that may be written.
+        schema: The schema, with the keywords of the limits.
+        read: Refuses what is not of the kind.
+        write: The same for Python values.
+        keywords: The limits that this kind may have, with their names in JSON Schema.
+        check: The limits. They are checked on the JSON side: rounding a number first could move it over one.
+    """
+
+    takes: frozenset[Kind]
+    python: tuple[type, ...]
+    schema: Schema
+    read: Hook
+    write: Hook
+    keywords: dict[str, str] = attrs.field(factory=dict[str, str])
+    check: Check | None = None
+
+    def kinds(self) -> frozenset[Kind]:
+        return self.takes
+
+    def classes(self) -> tuple[type, ...]:
+        return self.python
 
     def describe(self, defs: Definitions) -> Schema:
-        return {"type": "string", **self.checks.schema}
+        return dict(self.schema)
 
     def reader(self, detail: bool) -> Hook:
-        return _checked(_read_text, self.checks)
+        check, read = self.check, self.read
+        if check is None:
+            return read
+
+        def read_limited(value: Any, _: object = None) -> Any:
+            made = read(value)
+            check(value)
+            return made
+
+        return read_limited
 
     def writer(self, detail: bool) -> Hook:
-        return _checked(_read_text, self.checks)
+        check, write = self.check, self.write
+        if check is None:
+            return write
+
+        def write_limited(value: Any) -> Any:
+            made = write(value)
+            check(made)
+            return made
+
+        return write_limited
 
     def limited(self, limits: tuple[Limit, ...]) -> Shape:
-        return Text(limit_checks(limits, TEXT_KEYWORDS))
+        if self.check is not None:
+            raise Undescribable("write all limits into one Annotated")
+        checks = limit_checks(limits, self.keywords)
+        return attrs.evolve(self, schema={**self.schema, **checks.schema}, check=checks.check)
 
 
-def _read_text(value: Any, _: object = None) -> str:
+def _text(value: Any, _: object = None) -> str:
     if type(value) is not str:
         raise bad("expected string")
     if not (value.isascii() or is_text(value)):
         raise bad("expected text without lone surrogates")
     return value
-
-
-@attrs.frozen(eq=False)
-class Integer(Shape):
-    """`int` of any size. `3.0` is an integer to JSON Schema, so it is one here, up to 2**53, where floats are exact."""
-
-    checks: Checks = _NO_CHECKS
-    kinds: ClassVar[frozenset[Kind]] = frozenset({"integer"})
-    classes: ClassVar[tuple[type, ...]] = (int,)
-
-    def describe(self, defs: Definitions) -> Schema:
-        return {"type": "integer", **self.checks.schema}
-
-    def reader(self, detail: bool) -> Hook:
-        return _checked(_read_integer, self.checks)
-
-    def writer(self, detail: bool) -> Hook:
-        return _checked(_write_integer, self.checks)
-
-    def limited(self, limits: tuple[Limit, ...]) -> Shape:
-        return Integer(limit_checks(limits, NUMBER_KEYWORDS))
 
 
 def _read_integer(value: Any, _: object = None) -> int:
@@ -93,37 +99,6 @@ def _write_integer(value: Any) -> int:
     if type(value) is not int:
         raise bad("expected integer")
     return value
-
-
-@attrs.frozen(eq=False)
-class Number(Shape):
-    """`float`: every JSON number, and never NaN or infinity, which JSON does not have."""
-
-    checks: Checks = _NO_CHECKS
-    kinds: ClassVar[frozenset[Kind]] = frozenset({"integer", "number"})
-    classes: ClassVar[tuple[type, ...]] = (float, int)
-
-    def describe(self, defs: Definitions) -> Schema:
-        return {"type": "number", **self.checks.schema}
-
-    def reader(self, detail: bool) -> Hook:
-        # The limits are checked on the number as it came: rounding it first could move it over one.
-        check = self.checks.check
-        if check is None:
-            return _read_number
-
-        def read_limited(value: Any, _: object = None) -> float:
-            made = _read_number(value)
-            check(value)
-            return made
-
-        return read_limited
-
-    def writer(self, detail: bool) -> Hook:
-        return _checked(_write_number, self.checks)
-
-    def limited(self, limits: tuple[Limit, ...]) -> Shape:
-        return Number(limit_checks(limits, NUMBER_KEYWORDS))
 
 
 def _read_number(value: Any, _: object = None) -> float:
@@ -145,46 +120,24 @@ def _write_number(value: Any) -> float | int:
     return number
 
 
-@attrs.frozen(eq=False)
-class Boolean(Shape):
-    """`bool`."""
-
-    kinds: ClassVar[frozenset[Kind]] = frozenset({"boolean"})
-    classes: ClassVar[tuple[type, ...]] = (bool,)
-
-    def describe(self, defs: Definitions) -> Schema:
-        return {"type": "boolean"}
-
-    def reader(self, detail: bool) -> Hook:
-        return _read_boolean
-
-    def writer(self, detail: bool) -> Hook:
-        return _read_boolean
-
-
-def _read_boolean(value: Any, _: object = None) -> bool:
+def _boolean(value: Any, _: object = None) -> bool:
     if type(value) is not bool:
         raise bad("expected boolean")
     return value
 
 
-@attrs.frozen(eq=False)
-class Null(Shape):
-    """`None`."""
-
-    kinds: ClassVar[frozenset[Kind]] = frozenset({"null"})
-    classes: ClassVar[tuple[type, ...]] = (type(None),)
-
-    def describe(self, defs: Definitions) -> Schema:
-        return {"type": "null"}
-
-    def reader(self, detail: bool) -> Hook:
-        return _read_null
-
-    def writer(self, detail: bool) -> Hook:
-        return _read_null
-
-
-def _read_null(value: Any, _: object = None) -> None:
+def _null(value: Any, _: object = None) -> None:
     if value is not None:
         raise bad("expected null")
+
+
+TEXT = Scalar(frozenset({"string"}), (str,), {"type": "string"}, _text, _text, TEXT_KEYWORDS)
+"""`str`; its length counts code points, as JSON Schema does."""
+INTEGER = Scalar(frozenset({"integer"}), (int,), {"type": "integer"}, _read_integer, _write_integer, NUMBER_KEYWORDS)
+"""`int` of any size. JSON Schema takes `3.0` for an integer, so it is one here, as far as doubles are exact (2**53)."""
+NUMBER = Scalar(
+    frozenset({"integer", "number"}), (float, int), {"type": "number"}, _read_number, _write_number, NUMBER_KEYWORDS
+)
+"""`float`: every JSON number that a double can hold; never NaN or infinity, which JSON does not have."""
+BOOLEAN = Scalar(frozenset({"boolean"}), (bool,), {"type": "boolean"}, _boolean, _boolean)
+NULL = Scalar(frozenset({"null"}), (type(None),), {"type": "null"}, _null, _null)

@@ -31,11 +31,17 @@ class Shape(ABC):
     and raise nothing but `Bad`. The two accept the same values.
     """
 
-    kinds: frozenset[Kind]
-    """The kinds of JSON value that it may accept."""
-    classes: tuple[type, ...] = ()
-    """The exact Python types that it writes, where they are known."""
-    hashable: bool = True
+    @abstractmethod
+    def kinds(self) -> frozenset[Kind]:
+        """Give the kinds of JSON value that it may accept; asked only when every part is known."""
+
+    def classes(self) -> tuple[type, ...]:
+        """Give the exact Python types that it writes, where they are known."""
+        return ()
+
+    def hashable(self) -> bool:
+        """Whether its Python values can be members of a set."""
+        return True
 
     @abstractmethod
     def describe(self, defs: Definitions) -> Schema:
@@ -54,9 +60,36 @@ class Shape(ABC):
         raise Undescribable(f"{limits[0].name} has no meaning here")
 
 
+class Later:
+    """The hooks of a shape that may hold itself: one asked for while it is being compiled looks itself up when used."""
+
+    def __init__(self, compile_hook: Callable[[str, bool], Hook]) -> None:
+        self._compile = compile_hook
+        self._hooks: dict[tuple[str, bool], Hook | None] = {}
+
+    def hook(self, way: Literal["read", "write"], detail: bool) -> Hook:
+        """Give the hook, compiled once."""
+        place = (way, detail)
+        if place not in self._hooks:
+            self._hooks[place] = None
+            self._hooks[place] = self._compile(way, detail)
+        made = self._hooks[place]
+        if made is not None:
+            return made
+
+        def later(value: Any, *rest: object) -> Any:
+            compiled = self._hooks[place]
+            assert compiled is not None, "nothing runs before everything is compiled"
+            return compiled(value, *rest)
+
+        return later
+
+
 def expected(kinds: frozenset[Kind]) -> str:
     """Say which kinds of value would have been right."""
     names = [kind for kind in KIND_ORDER if kind in kinds]
+    if len(names) >= len(KIND_ORDER) - 1:
+        return "expected JSON value"
     if not names:
         return "expected nothing: no value fits"
     return "expected " + (" or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0])

@@ -8,7 +8,7 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
 import attrs
@@ -47,10 +47,11 @@ class Written(Shape):
     render: Callable[[Any], str]
     format: str | None = None
     extra: Schema = attrs.field(factory=dict[str, Any])
-    kinds: ClassVar[frozenset[Kind]] = frozenset({"string"})
 
-    @property
-    def classes(self) -> tuple[type, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only anyway
+    def kinds(self) -> frozenset[Kind]:
+        return frozenset({"string"})
+
+    def classes(self) -> tuple[type, ...]:
         return (self.python,)
 
     def describe(self, defs: Definitions) -> Schema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lamina.schema._choices import Choice
 from lamina.schema._describe import Definitions
@@ -11,6 +11,7 @@ from lamina.schema._limits import Limit
 from lamina.schema._mismatch import Bad, bad
 from lamina.schema._objects import Object, tag_problem
 from lamina.schema._shape import Hook, Kind, Schema, Shape, Undescribable, expected
+from lamina.schema._wrapped import bare
 
 _PYTHON: dict[type, tuple[Kind, ...]] = {
     type(None): ("null",),
@@ -21,6 +22,8 @@ _PYTHON: dict[type, tuple[Kind, ...]] = {
     list: ("array",),
     dict: ("object",),
 }
+_PLAIN = (str, int, float, bool, type(None))
+_NUMBERS: set[frozenset[Kind]] = {frozenset({"integer"}), frozenset({"integer", "number"})}
 
 
 class Union(Shape):
@@ -28,16 +31,17 @@ class Union(Shape):
 
     def __init__(self, members: tuple[Shape, ...]) -> None:
         self.members = members
-        self.tags = {member.tag: member for member in members if isinstance(member, Object) and member.tag is not None}
-        self.hashable = True
+        self._bare = tuple(map(bare, members))
+        self.tags = {one.tag: one for one in self._bare if isinstance(one, Object) and one.tag is not None}
 
-    @property
-    def kinds(self) -> frozenset[Kind]:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only anyway
-        return frozenset(kind for member in self.members for kind in member.kinds)
+    def kinds(self) -> frozenset[Kind]:
+        return frozenset(kind for member in self.members for kind in member.kinds())
 
-    @property
-    def classes(self) -> tuple[type, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only anyway
-        return tuple(cls for member in self.members for cls in member.classes)
+    def classes(self) -> tuple[type, ...]:
+        return tuple(cls for member in self.members for cls in member.classes())
+
+    def hashable(self) -> bool:
+        return all(member.hashable() for member in self.members)
 
     def settle(self) -> None:
         """Check, once every member is known, that no JSON value could be two members.
@@ -45,34 +49,30 @@ class Union(Shape):
         Raises:
             Undescribable: Two members look the same in JSON.
         """
-        self.hashable = all(member.hashable for member in self.members)
-        untagged = [member for member in self.members if not (isinstance(member, Object) and member.tag is not None)]
-        others = [member for member in untagged if not isinstance(member, Choice)]
-        if self.tags and any("object" in member.kinds for member in others):
-            raise Undescribable("a union of classes and something else that is a JSON object cannot be told apart")
+        untagged = [one for one in self._bare if one not in self.tags.values()]
+        choices = [one for one in untagged if isinstance(one, Choice)]
+        others = [one for one in untagged if not isinstance(one, Choice)]
+        if self.tags and any("object" in one.kinds() for one in others):
+            raise Undescribable("classes and something else that is a JSON object cannot be told apart")
         for index, one in enumerate(others):
             for two in others[index + 1 :]:
-                both = one.kinds & two.kinds - {"integer"} if _numbers(one, two) else one.kinds & two.kinds
-                if both:
-                    kind = sorted(both)[0]
-                    raise Undescribable(f"two members are a JSON {kind}; wrap one in an attrs class of its own")
-        for choice in untagged:
-            if isinstance(choice, Choice):
-                _check_choice(choice, [member for member in untagged if member is not choice])
+                both = one.kinds() & two.kinds()
+                if both and {one.kinds(), two.kinds()} != _NUMBERS:  # int | float are told apart by how they came
+                    raise Undescribable(f"two members are a JSON {min(both)}; wrap one in an attrs class of its own")
+        for choice in choices:
+            for other in untagged:
+                if other is not choice and other.kinds() & choice.kinds():
+                    _check_choice(choice, other)
 
     def limited(self, limits: tuple[Limit, ...]) -> Shape:
-        members = list(self.members)
+        given: dict[Shape, list[Limit]] = {member: [] for member in self.members}
         for limit in limits:
-            fits = False
-            for place, member in enumerate(members):
-                try:
-                    members[place] = member.limited((limit,))
-                    fits = True
-                except Undescribable:
-                    continue
-            if not fits:
+            takers = [member for member in self.members if _takes(member, limit)]
+            if not takers:
                 raise Undescribable(f"{limit.name} has no meaning for any member")
-        return Union(tuple(members))
+            for member in takers:
+                given[member].append(limit)
+        return Union(tuple(member.limited(tuple(own)) if own else member for member, own in given.items()))
 
     def describe(self, defs: Definitions) -> Schema:
         told: list[JsonValue] = [member.describe(defs) for member in self.members]
@@ -81,19 +81,20 @@ class Union(Shape):
     def reader(self, detail: bool) -> Hook:
         table: dict[type, Hook] = {}
         for python, kinds in _PYTHON.items():
-            found: dict[int, Shape] = {}
-            for kind in kinds:
-                found |= {id(m): m for m in self.members if kind in m.kinds and not isinstance(m, Choice)}
-            found |= {id(m): m for m in self.members if isinstance(m, Choice) and m.kinds & set(kinds)}
             if python is dict and self.tags:
                 table[dict] = self._tagged(detail)
-            elif found:
-                table[python] = _first([member.reader(detail) for member in found.values()])
+                continue
+            # A choice comes last: what the general member says is more use when neither accepts.
+            fitting = [one for kind in kinds for one in self._bare if kind in one.kinds()]
+            ordered = sorted(dict.fromkeys(fitting), key=lambda one: isinstance(one, Choice))
+            if ordered:
+                table[python] = _first([one.reader(detail) for one in ordered])
+        kinds_of = self.kinds
 
-        def read(value: Any, _: object = None) -> Any:
+        def read(value: object, _: object = None) -> Any:
             hook = table.get(type(value))
             if hook is None:
-                raise bad(expected(self.kinds))
+                raise bad(expected(kinds_of()))
             return hook(value, None)
 
         return read
@@ -103,55 +104,52 @@ class Union(Shape):
         tags = list(hooks)
 
         def read(value: Any, _: object = None) -> Any:
-            tag = value.get("_tag")
+            given: dict[str, Any] = value
+            tag = given.get("_tag")
             hook = hooks.get(tag) if type(tag) is str else None
             if hook is None:
-                raise bad(tag_problem(value, tags))
-            return hook(value, None)
+                raise bad(tag_problem(given, tags))
+            return hook(given, None)
 
         return read
 
     def writer(self, detail: bool) -> Hook:
+        rest = [one.writer(detail) for one in self._bare if not one.classes()]
         exact: dict[type, list[Hook]] = {}
-        rest: list[Hook] = []
-        for member in self.members:
-            hook = member.writer(detail)
-            for cls in member.classes:
-                exact.setdefault(cls, []).append(hook)
-            if not member.classes:
-                rest.append(hook)
-        for hooks in exact.values():
-            hooks += rest
-        table = {cls: _first(hooks) for cls, hooks in exact.items()}
+        for one in self._bare:
+            for cls in one.classes():
+                exact.setdefault(cls, []).append(one.writer(detail))
+        table = {cls: _first(hooks + rest) for cls, hooks in exact.items()}
         otherwise = _first(rest) if rest else None
+        why = f"expected {' or '.join('None' if cls is type(None) else cls.__name__ for cls in table)}"
 
-        def write(value: Any) -> JsonValue:
+        def write(value: object) -> JsonValue:
             hook = table.get(type(value), otherwise)
             if hook is None:
-                names = [cls.__name__ for cls in table]
-                raise bad(f"expected {' or '.join(names)}")
-            return cast("JsonValue", hook(value))
+                raise bad(why)
+            made: JsonValue = hook(value)
+            return made
 
         return write
 
 
-def _numbers(one: Shape, two: Shape) -> bool:
-    """Whether these are `int` and `float`, which a value's own Python type keeps apart."""
-    return {one.kinds, two.kinds} == {frozenset[Kind]({"integer"}), frozenset[Kind]({"integer", "number"})}
+def _takes(member: Shape, limit: Limit) -> bool:
+    try:
+        member.limited((limit,))
+    except Undescribable:
+        return False
+    return True
 
 
-def _check_choice(choice: Choice, others: list[Shape]) -> None:
-    for other in others:
-        if not other.kinds & choice.kinds:
+def _check_choice(choice: Choice, other: Shape) -> None:
+    read = other.reader(False)
+    for value, member in choice.members:
+        try:
+            made = read(value)
+        except Exception:  # noqa: S112 - it is refused, so there is nothing to confuse
             continue
-        read = other.reader(False)
-        for value, member in choice.members:
-            try:
-                made = read(value)
-            except Exception:  # noqa: S112 - refused, so there is nothing to confuse
-                continue
-            if made != value or type(member) not in (str, int, float, bool, type(None)):
-                raise Undescribable("a choice could also be read as another member")
+        if made != value or type(member) not in _PLAIN:
+            raise Undescribable("a choice could also be read as another member")
 
 
 def _first(hooks: list[Hook]) -> Hook:
@@ -160,13 +158,13 @@ def _first(hooks: list[Hook]) -> Hook:
         return hooks[0]
 
     def first(value: Any, *rest: object) -> Any:
-        said: Exception | None = None
+        said: Bad | None = None
         for hook in hooks:
             try:
                 return hook(value, *rest)
             except Exception as error:
-                said = said or error
+                said = said or (error if isinstance(error, Bad) else bad("no member of the union fits"))
         assert said is not None, "there is at least one hook"
-        raise said if isinstance(said, Bad) else bad("no member of the union fits")
+        raise said
 
     return first

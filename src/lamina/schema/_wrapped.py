@@ -1,12 +1,10 @@
-"""Shapes that stand for another one: a description, a recursive alias, any JSON value, and nothing at all."""
+"""Shapes that stand for another one: a description, a recursive alias, and any JSON value."""
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from lamina.schema._describe import Definitions
 from lamina.schema._limits import Limit
-from lamina.schema._shape import Hook, Kind, Schema, Shape
+from lamina.schema._shape import Hook, Kind, Later, Schema, Shape, Undescribable
 
 
 class Described(Shape):
@@ -15,15 +13,15 @@ class Described(Shape):
     def __init__(self, inner: Shape, text: str) -> None:
         self.inner = inner
         self.text = text
-        self.classes = inner.classes
 
-    @property
-    def kinds(self) -> frozenset[Kind]:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only anyway
-        return self.inner.kinds
+    def kinds(self) -> frozenset[Kind]:
+        return self.inner.kinds()
 
-    @property
-    def hashable(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only anyway
-        return self.inner.hashable
+    def classes(self) -> tuple[type, ...]:
+        return self.inner.classes()
+
+    def hashable(self) -> bool:
+        return self.inner.hashable()
 
     def describe(self, defs: Definitions) -> Schema:
         return {**self.inner.describe(defs), "description": self.text}
@@ -38,57 +36,66 @@ class Described(Shape):
         return Described(self.inner.limited(limits), self.text)
 
 
+def bare(shape: Shape) -> Shape:
+    """Give the shape under its descriptions."""
+    while isinstance(shape, Described):
+        shape = shape.inner
+    return shape
+
+
 class Named(Shape):
-    """A type alias that holds itself. Its shape is set when it is read, and looked up when it is used."""
+    """A type alias, which may hold itself. Its target is set when it was read, and looked up when it is used."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.target: Shape | None = None
-        self.hashable = False
-        self._hooks: dict[tuple[str, bool], Hook | None] = {}
+        self.holds_itself = False
+        self._later = Later(self._compile)
 
-    @property
-    def kinds(self) -> frozenset[Kind]:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only anyway
-        return frozenset() if self.target is None else self.target.kinds
+    def kinds(self) -> frozenset[Kind]:
+        return self._shape().kinds()
+
+    def hashable(self) -> bool:
+        return False
 
     def describe(self, defs: Definitions) -> Schema:
-        return defs.ref(self, self.name, lambda inner: self._shape().describe(inner))
+        return defs.ref(self, self.name, self._shape().describe)
 
     def reader(self, detail: bool) -> Hook:
-        return self._compiled("read", detail)
+        return self._later.hook("read", detail)
 
     def writer(self, detail: bool) -> Hook:
-        return self._compiled("write", detail)
+        return self._later.hook("write", detail)
 
     def _shape(self) -> Shape:
         assert self.target is not None, "every alias is read before anything is compiled"
         return self.target
 
-    def _compiled(self, way: str, detail: bool) -> Hook:
-        place = (way, detail)
-        if place not in self._hooks:
-            self._hooks[place] = None
-            shape = self._shape()
-            self._hooks[place] = shape.reader(detail) if way == "read" else shape.writer(detail)
-        made = self._hooks[place]
-        if made is not None:
-            return made
-        hooks = self._hooks
-
-        def later(value: Any, *rest: object) -> Any:
-            return cast("Hook", hooks[place])(value, *rest)
-
-        return later
+    def _compile(self, way: str, detail: bool) -> Hook:
+        shape = self._shape()
+        return shape.reader(detail) if way == "read" else shape.writer(detail)
 
 
-class Anything(Described):
-    """Any JSON value: read and written like the alias `JsonValue`, described as the schema that accepts everything."""
+class Anything(Shape):
+    """Any JSON value: read and written as the alias `JsonValue`, described by the schema that accepts everything."""
 
-    def __init__(self, inner: Shape) -> None:
-        super().__init__(inner, "")
+    def __init__(self, alias: Shape) -> None:
+        self._alias = alias
+
+    def kinds(self) -> frozenset[Kind]:
+        return self._alias.kinds()
+
+    def hashable(self) -> bool:
+        return False
 
     def describe(self, defs: Definitions) -> Schema:
         return {}
 
+    def reader(self, detail: bool) -> Hook:
+        return self._alias.reader(detail)
+
+    def writer(self, detail: bool) -> Hook:
+        return self._alias.writer(detail)
+
     def limited(self, limits: tuple[Limit, ...]) -> Shape:
-        return Shape.limited(self, limits)
+        raise Undescribable(f"{limits[0].name} has no meaning for any JSON value")
