@@ -132,6 +132,16 @@ nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False
 nox.options.sessions = ["lint", "typing", "tests"]
 
+
+def find_interpreters() -> None:
+    """Let nox see the Pythons that pyenv keeps: its `python3.12` on the PATH answers only where it is the chosen one."""
+    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = [str(path) for version in VERSIONS for path in sorted(kept.glob(f"{version}.*/bin"))]
+    os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), *found])
+
+
+find_interpreters()
+
 PROJECT = load_toml(ROOT / "pyproject.toml")
 EXTRAS = ",".join(PROJECT["project"]["optional-dependencies"])
 # Building xllamacpp needs a C++ toolchain and many minutes, so only its wheels will do.
@@ -146,6 +156,17 @@ def run(session: nox.Session, *command: str, **options) -> None:
         code = error.return_code
         os.environ.setdefault(EXIT_CODE, str(1 if code is None else code if code >= 0 else 128 - code))
         raise
+
+
+def run_each(session: nox.Session, *commands: tuple[str, ...], **options) -> bool:
+    """Run every command, also after one that failed, so that one run tells all; give whether all succeeded."""
+    succeeded = True
+    for command in commands:
+        try:
+            run(session, *command, **options)
+        except CommandFailed:
+            succeeded = False
+    return succeeded
 
 
 def install(session: nox.Session, step: str, *arguments: str, optional: str | None = None) -> None:
@@ -166,7 +187,8 @@ def install(session: nox.Session, step: str, *arguments: str, optional: str | No
         if done.get(step) == wanted:
             return
         session.log(f"installing {step}: {' '.join(arguments)}")
-        quiet = () if sys.stderr.isatty() else ("--quiet",)
+        # Twice: once leaves warnings about the machine's own settings.
+        quiet = () if sys.stderr.isatty() else ("--quiet", "--quiet")
         try:
             session.run(
                 *("python", "-m", "pip", "install", "--disable-pip-version-check", "--retries", "2", *quiet),
@@ -230,33 +252,37 @@ def coverage(session: nox.Session) -> None:
 @nox.session
 def typing(session: nox.Session) -> None:
     """Check the package with pyright and mypy, both strict, and the lines that they must accept or refuse."""
-    install_all(session, "typing")
-    run(session, "python", "-m", "pyright")
-    run(session, "python", "-m", "mypy")
-    run(session, "python", "tests/typing")
+    install_all(session, "test", "typing")
+    checks = [("python", "-m", "pyright"), ("python", "-m", "mypy"), ("python", "tests/typing")]
+    if not run_each(session, *checks):
+        session.error("a type checker refused something")
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check style, format, which folder imports which, and that no module grew too long."""
     install(session, "linters", *groups("lint"))
-    run(session, "python", "-m", "ruff", "check")
-    run(session, "python", "-m", "ruff", "format", "--check")
-    run(session, "lint-imports", "--no-cache", env={"PYTHONPATH": "src"})
-    check_lengths(session)
+    checks = [
+        ("python", "-m", "ruff", "check"),
+        ("python", "-m", "ruff", "format", "--check"),
+        ("lint-imports", "--no-cache"),
+    ]
+    clean = run_each(session, *checks, env={"PYTHONPATH": "src"})
+    if too_long(session) or not clean:
+        session.error("a linter refused something")
 
 
-def check_lengths(session: nox.Session) -> None:
-    """Warn of a module that should be split, and fail for one that must be."""
-    too_long = False
+def too_long(session: nox.Session) -> bool:
+    """Warn of each module that should be split, and tell whether there is one that must be."""
+    found = False
     for path in sorted((ROOT / "src").rglob("*.py")):
         with path.open(encoding="utf-8") as file:
             lines = sum(1 for _ in file)
         if lines > SOFT_LINES:
-            session.warn(f"{path.relative_to(ROOT)} has {lines} lines; over {SOFT_LINES} is a reason to split")
-        too_long |= lines > HARD_LINES
-    if too_long:
-        session.error(f"a module has more than {HARD_LINES} lines")
+            limit = HARD_LINES if lines > HARD_LINES else SOFT_LINES
+            session.warn(f"{path.relative_to(ROOT)} has {lines} lines, more than {limit}: split it")
+        found |= lines > HARD_LINES
+    return found
 
 
 @nox.session

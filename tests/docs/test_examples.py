@@ -41,4 +41,5 @@ def test_example(example: doctest.DocTest | Exception) -> None:
 
     outcome = doctest.DocTestRunner(optionflags=FLAGS).run(example, out=said.append, clear_globs=False)
 
-    assert outcome.failed == 0, "".join(said)
+    if outcome.failed:
+        pytest.fail("".join(said), pytrace=False)
