@@ -12,6 +12,7 @@ for the application's own eyes.
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, TypeAlias
 
 import attrs
@@ -184,5 +185,6 @@ class ModelError:
 
     @property
     def retry_after(self) -> float | None:
-        """How many seconds the provider asks to wait, where it did."""
-        return self.reason.retry_after if isinstance(self.reason, RateLimited | ProviderDown) else None
+        """How many seconds the provider asks to wait, where it did and what it said is a time at all."""
+        asked = self.reason.retry_after if isinstance(self.reason, RateLimited | ProviderDown) else None
+        return asked if asked is not None and 0 <= asked < math.inf else None

@@ -31,6 +31,9 @@ class LanguageModel(ABC):
     - **No retries inside.** One call is one request; the engine retries by the agent's policy.
     - **Nothing is repaired.** Arguments are the raw text; broken JSON, unknown tools and odd finish reasons go on as
       they are. `Usage` is what the provider counted, or `None`.
+    - **The form is whole.** Every start has its end, also where the response was cut off: the finish reason says that.
+      A call has an id, made by the adapter where the provider gives none; deltas are cut between code points. A
+      provider that calls tools under another finish reason than `tool-calls` is translated.
     - **Cancelling is a close.** Whatever the call holds (a response, a connection, a slot) is released before the
       cancellation leaves the call; the next call works.
     - **`emit` may raise**, also a `BaseException`. The adapter lets it pass unchanged, and releases what it holds.

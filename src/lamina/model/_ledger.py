@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import attrs
 
@@ -57,5 +58,5 @@ class Ledger:
         return place
 
     def complete(self) -> tuple[ContentPart, ...]:
-        """Give all parts; by now no place is empty."""
-        return tuple([part for part in self.parts if part is not None])
+        """Give all parts; once a finish was taken, no place is empty."""
+        return tuple(cast("list[ContentPart]", self.parts))

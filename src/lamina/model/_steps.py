@@ -28,16 +28,49 @@ _REASONS = frozenset(get_args(FinishReason))
 
 
 class Building:
-    """A response so far: its parts, what is open, its calls, and its finish once that came."""
+    """A response so far: its parts, what is open, its calls, and its finish once that came.
 
-    __slots__ = ("calls", "finish", "ledger", "texts", "thoughts")
+    Most responses are one text or one call, so what keeps track of the rest is made when it is first asked for.
+    """
+
+    __slots__ = ("_calls", "_texts", "_thoughts", "finish", "ledger")
 
     def __init__(self, limits: ResponseLimits) -> None:
-        self.ledger = ledger = Ledger(limits)
-        self.texts = Growths(ledger, Text)
-        self.thoughts = Growths(ledger, Reasoning)
-        self.calls = Calls(ledger)
+        self.ledger = Ledger(limits)
         self.finish: Finish | None = None
+        self._texts: Growths | None = None
+        self._thoughts: Growths | None = None
+        self._calls: Calls | None = None
+
+    @property
+    def texts(self) -> Growths:
+        """The texts that are streamed."""
+        texts = self._texts
+        if texts is None:
+            texts = self._texts = Growths(self.ledger, Text)
+        return texts
+
+    @property
+    def thoughts(self) -> Growths:
+        """The thoughts that are streamed."""
+        thoughts = self._thoughts
+        if thoughts is None:
+            thoughts = self._thoughts = Growths(self.ledger, Reasoning)
+        return thoughts
+
+    @property
+    def calls(self) -> Calls:
+        """The calls, streamed or whole."""
+        calls = self._calls
+        if calls is None:
+            calls = self._calls = Calls(self.ledger)
+        return calls
+
+    def close(self) -> None:
+        """Refuse a finish while anything is open."""
+        for tracked in (self._texts, self._thoughts, self._calls):
+            if tracked is not None:
+                tracked.close()
 
 
 def _text(building: Building, part: Text | Reasoning) -> None:
@@ -63,9 +96,7 @@ def _source(building: Building, part: Source) -> None:
 
 
 def _finish(building: Building, part: Finish) -> None:
-    building.texts.close()
-    building.thoughts.close()
-    building.calls.close()
+    building.close()
     if type(part.reason) is not str or part.reason not in _REASONS:
         raise Violation("malformed-part", "a finish has no known reason")
     if part.usage is not None:

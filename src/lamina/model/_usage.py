@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
+
 import attrs
 
 # Beyond this a counter is no longer exact in JSON readers that hold every number as a double.
 _LARGEST = 2**53 - 1
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 _COUNTS_OF_TOTALS = (*_COUNTS, "requests", "last_input_tokens", "last_output_tokens")
+_counts: Callable[[object], tuple[object, ...]] = attrgetter(*_COUNTS)
+_counts_of_totals: Callable[[object], tuple[object, ...]] = attrgetter(*_COUNTS_OF_TOTALS)
 
 
 @attrs.frozen
@@ -171,14 +176,12 @@ def usage_problem(usage: Usage | UsageTotals) -> str | None:
         >>> usage_problem(Usage(5, 1, cache_read_tokens=6))
         'the cached parts are more than the input'
     """
-    for name in _COUNTS if isinstance(usage, Usage) else _COUNTS_OF_TOTALS:
-        count: object = getattr(usage, name)
+    names, counts = (_COUNTS, _counts(usage)) if type(usage) is Usage else (_COUNTS_OF_TOTALS, _counts_of_totals(usage))
+    for name, count in zip(names, counts, strict=True):
         if type(count) is not int:  # a bool is an int, and no count
             return f"{name} is no whole number"
-        if count < 0:
-            return f"{name} is negative"
-        if count > _LARGEST:
-            return f"{name} is too large"
+        if not 0 <= count <= _LARGEST:
+            return f"{name} is negative" if count < 0 else f"{name} is too large"
     if usage.cache_read_tokens + usage.cache_write_tokens > usage.input_tokens:
         return "the cached parts are more than the input"
     if usage.reasoning_tokens > usage.output_tokens:

@@ -50,8 +50,15 @@ def test_what_passes_is_worth_another_try_and_nothing_else() -> None:
 def test_the_waiting_time_is_the_providers() -> None:
     assert ModelError(RateLimited(2.5)).retry_after == 2.5
     assert ModelError(ProviderDown(503, 9.0)).retry_after == 9.0
+    assert ModelError(RateLimited(0.0)).retry_after == 0.0
     assert ModelError(RateLimited()).retry_after is None
     assert ModelError(Authentication()).retry_after is None
+
+
+@pytest.mark.parametrize("hostile", [float("nan"), float("inf"), -1.0])
+def test_a_waiting_time_that_is_none_is_left_out(hostile: float) -> None:
+    assert ModelError(RateLimited(hostile)).retry_after is None
+    assert ModelError(ProviderDown(503, hostile)).retry_after is None
 
 
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: type(reason).__name__)
