@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from typing import Annotated, Any
 
 import attrs
 from cattrs import Converter, gen
@@ -16,8 +16,7 @@ from lamina.schema._mismatch import Bad, bad
 from lamina.schema._shape import Hook, Kind, Later, Schema, Shape
 
 _CONVERTER = Converter(detailed_validation=False)
-# One type for all their keyword arguments fits neither the flags nor the overrides, so a checker refuses every call.
-_GEN: Any = gen
+_GEN: Any = gen  # its functions are typed by attribute types that are not known here
 _FACTORY: Any = attrs.Factory  # a class, which attrs declares as a function
 _EMPTY: tuple[Any, ...] = (list, dict, tuple, set, frozenset)
 _TOLD = 12
@@ -97,7 +96,10 @@ class Object(Shape):
 
     def _fast_reader(self) -> Hook:
         generated: Hook = _GEN.make_dict_structure_fn_from_attrs(
-            [_plain(member.attribute) for member in self.members],
+            [
+                _hooked(member, override(rename=member.key, struct_hook=member.shape.reader(False)))
+                for member in self.members
+            ],
             self.cls,
             _CONVERTER,
             dict.fromkeys(_type_parameters(self.cls), object),
@@ -105,7 +107,6 @@ class Object(Shape):
             _cattrs_detailed_validation=False,
             _cattrs_prefer_attrib_converters=False,
             _cattrs_use_linecache=False,
-            **{m.attribute.name: override(rename=m.key, struct_hook=m.shape.reader(False)) for m in self.members},
         )
         cls, tag = self.cls, self.tag
         allowed = self._keys()
@@ -156,11 +157,13 @@ class Object(Shape):
 
     def _fast_writer(self) -> Hook:
         generated: Hook = _GEN.make_dict_unstructure_fn_from_attrs(
-            [_plain(member.attribute) for member in self.members],
+            [
+                _hooked(member, override(rename=member.key, unstruct_hook=member.shape.writer(False)))
+                for member in self.members
+            ],
             self.cls,
             _CONVERTER,
             _cattrs_use_linecache=False,
-            **{m.attribute.name: override(rename=m.key, unstruct_hook=m.shape.writer(False)) for m in self.members},
         )
         cls, tag, why = self.cls, self.tag, f"expected {self.title}"
 
@@ -200,9 +203,9 @@ class Object(Shape):
         return frozenset([*own, *(member.key for member in self.members)])
 
 
-def _plain(attribute: attrs.Attribute[Any]) -> attrs.Attribute[Any]:
-    """Hide the annotation from cattrs: the hooks are given, and it may be a string that only we can resolve."""
-    return attribute.evolve(type=object)
+def _hooked(member: Member, hook: object) -> attrs.Attribute[Any]:
+    """Put a field's hooks where cattrs finds them; by keyword, a field named like one of its own would clash."""
+    return member.attribute.evolve(type=Annotated[object, hook])
 
 
 def _type_parameters(cls: type) -> list[str]:
