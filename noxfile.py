@@ -134,7 +134,7 @@ nox.options.sessions = ["lint", "typing", "tests"]
 
 
 def find_interpreters() -> None:
-    """Let nox see the Pythons that pyenv keeps: its `python3.12` on the PATH answers only where it is the chosen one."""
+    """Let nox see what pyenv keeps: the `python3.12` that it puts on the PATH answers only where it is chosen."""
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found = [str(path) for version in VERSIONS for path in sorted(kept.glob(f"{version}.*/bin"))]
     os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), *found])
