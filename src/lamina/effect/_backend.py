@@ -10,8 +10,11 @@ import asyncio
 import sys
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import copy_context
+from math import inf
 from types import coroutine
 from typing import Any, Protocol, TypeVar, cast
+
+import anyio
 
 T = TypeVar("T")
 
@@ -72,25 +75,40 @@ def is_native(cancelled: BaseException) -> bool:
     return not (isinstance(message, str) and message.startswith("Cancelled via cancel scope "))
 
 
-async def outlast(work: Coroutine[Any, Any, T]) -> T:
+async def outlast(work: Coroutine[Any, Any, T], guard: anyio.CancelScope, seconds: float) -> T:
     """Await `work` to its end though this task is cancelled, however often; the cancel is raised afterwards.
 
-    It stays in this task, so that work may leave what this task has entered. The caller holds a shielded scope open,
-    which keeps anyio's cancels away; that is all trio needs. A native cancel of asyncio passes through any shield, and
-    is caught here. Cancels of scopes that are inside the shield (deadlines, task groups in `work`) reach the work.
+    It stays in this task, so that work may leave what this task has entered. `guard` has been opened before that, for
+    scopes must nest; its shield keeps anyio's cancels away, which is all that trio needs. A native cancel of asyncio
+    passes through any shield, and is caught here. Cancels from inside the shield (a deadline, a task group) reach the
+    work.
+
+    Args:
+        work: What has to be finished.
+        guard: A scope that is open around it; it is shielded, and cancelled when the time is over.
+        seconds: How long it may take.
     """
-    return await (work if on_trio() else _outlast_native(work))
+    guard.shield = True
+    if on_trio():
+        guard.deadline = anyio.current_time() + seconds
+        return await work
+    return await _outlast_native(work, guard, seconds)
 
 
 @coroutine
-def _outlast_native(work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-    """Step `work` as a task would, but let it see no native cancel."""
+def _outlast_native(work: Coroutine[Any, Any, T], guard: anyio.CancelScope, seconds: float) -> Generator[Any, Any, T]:
+    """Step `work` as a task would, but let it see no native cancel.
+
+    The deadline is a timer of the event loop, which costs more than all the rest: it is set when the work first waits.
+    """
     missed: asyncio.CancelledError | None = None
     thrown: BaseException | None = None
     try:
         while True:
             waits_for: asyncio.Future[Any] | None = work.send(None) if thrown is None else work.throw(thrown)
             thrown = None
+            if guard.deadline == inf:
+                guard.deadline = anyio.current_time() + seconds
             while True:
                 try:
                     yield from _until_done(waits_for)

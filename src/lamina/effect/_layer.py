@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Never, TypeVar
 
 import attrs
 
@@ -26,14 +26,18 @@ E = TypeVar("E")
 E2 = TypeVar("E2")
 
 
-class Subset(Generic[In_co, Out_co]):
-    """A layer that needs and offers no more than this; what `replace` takes. Every layer is one."""
+class Subset(Generic[Out_co]):
+    """A layer that offers no more than this; what `replace` takes. Every layer is one.
+
+    It says nothing of needs: with them mypy would push the expected needs into `bind(...).to(...)`, and refuse good
+    fakes. What a fake needs is checked by the plan.
+    """
 
     __slots__ = ()
 
 
 @attrs.frozen(eq=False, repr=False)
-class Layer(Subset[In_co, Out], Generic[In_co, Out, Err_co]):
+class Layer(Subset[Out], Generic[In_co, Out, Err_co]):
     """A recipe for services: immutable, and nothing is made until a runtime is built from it.
 
     `In` is the union of the services it needs, `Out` of those it offers, `Err` of the declared failures with which it
@@ -78,7 +82,7 @@ class Layer(Subset[In_co, Out], Generic[In_co, Out, Err_co]):
         """Feed every need of this layer from `dependency`, and offer both."""
         return Layer(Provide(self.tree, dependency.tree, visible=True))
 
-    def replace(self, *fakes: Subset[Out, Out]) -> Layer[In_co, Out, Err_co]:
+    def replace(self, *fakes: Subset[Out]) -> Layer[In_co, Out, Err_co]:
         """Put other implementations in the place of some; those replaced are never constructed.
 
         Use it in tests. A fake stands in wherever its service is offered in this layer, also where that is hidden by
@@ -152,7 +156,17 @@ class Layer(Subset[In_co, Out], Generic[In_co, Out, Err_co]):
         held = {leaf.key for leaf in leaves_of(self.tree)}
         needs = (need.key for leaf in leaves_of(self.tree) for need in leaf.needs if need.key not in held)
         wanted = ", ".join(dict.fromkeys(map(name_of, needs))) or "nothing more"
-        return f"Layer(offers {', '.join(map(name_of, offers))}; needs {wanted})"
+        return f"Layer(offers {', '.join(map(name_of, offers)) or 'nothing'}; needs {wanted})"
+
+
+def empty_layer() -> Layer[Never, Never, Never]:
+    """Give the layer that needs and offers nothing: what a program that is put together step by step begins with.
+
+    Example:
+        >>> empty_layer()
+        Layer(offers nothing; needs nothing more)
+    """
+    return Layer(bag())
 
 
 AnyLayer = Layer[Any, Any, Any]  # for what reads trees, where the types have been checked already

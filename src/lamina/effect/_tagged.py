@@ -27,7 +27,7 @@ def tagged(template: str) -> Callable[[type[T]], type[T]]:
     of its JSON form; the message is the template filled with the fields.
 
     Args:
-        template: The message, with fields in braces.
+        template: The message, with fields and properties in braces.
 
     Returns:
         A decorator that gives an attrs class with slots.
@@ -53,6 +53,7 @@ def tagged(template: str) -> Callable[[type[T]], type[T]]:
         marked.__tag__ = cls.__name__
         marked.__template__ = template
         known = {field.name for field in attrs.fields(cast("type[attrs.AttrsInstance]", made))}
+        known |= {name for each in made.__mro__ for name, member in vars(each).items() if isinstance(member, property)}
         asked = {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(template) if name}
         if unknown := sorted(asked - known):
             raise ConstructionError(
@@ -60,7 +61,7 @@ def tagged(template: str) -> Callable[[type[T]], type[T]]:
                     Problem(
                         "TEMPLATE",
                         cls.__name__,
-                        (f"the message names {', '.join(unknown)}, which is no field  {where_of(made)}",),
+                        (f"the message names {', '.join(unknown)}, which is no field or property  {where_of(made)}",),
                         f"one of: {', '.join(sorted(known)) or 'no field at all'}",
                     )
                 ]
@@ -70,9 +71,18 @@ def tagged(template: str) -> Callable[[type[T]], type[T]]:
     return decorate
 
 
+class _Named(dict[str, object]):
+    """Gives the template what it names, and computes nothing else."""
+
+    def __init__(self, error: object) -> None:
+        self._error = error
+
+    def __missing__(self, name: str) -> object:
+        return getattr(self._error, name)
+
+
 def _message(self: _Tagged) -> str:
-    fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(self)))
-    return self.__template__.format_map({field.name: getattr(self, field.name) for field in fields})
+    return self.__template__.format_map(_Named(self))
 
 
 def tag_of(error: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import update_wrapper
-from typing import Any, Generic, Never, TypeVar, cast
+from typing import Any, Generic, Never, TypeVar
 
 from returns.result import Failure, Result, Success
 
@@ -80,11 +80,13 @@ def run_fallible(fn: Callable[..., Awaitable[Value]]) -> Callable[..., Awaitable
 
 def _only_stops_of(token: Try[Any], group: BaseExceptionGroup[BaseException]) -> Failure[Any] | None:
     """Give the first failure of a group in which nothing but this token's stops came out; a crash beside them wins."""
-    stops, others = group.split(lambda error: isinstance(error, Stop) and error.owner is token)
-    if stops is None or others is not None:
-        return None
-    first: BaseException = stops
-    while isinstance(first, BaseExceptionGroup):
-        first = cast("BaseExceptionGroup[BaseException]", first).exceptions[0]
-    assert isinstance(first, Stop)
-    return first.failure
+    stops: list[Stop] = []
+
+    def is_ours(error: BaseException) -> bool:
+        if not isinstance(error, Stop) or error.owner is not token:
+            return False
+        stops.append(error)
+        return True
+
+    _, others = group.split(is_ours)
+    return stops[0].failure if stops and others is None else None

@@ -1,0 +1,104 @@
+"""How the problems of a plan read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from lamina.effect._construction import Problem
+from lamina.effect._names import name_of
+from lamina.effect._program import Declaration, Requirement
+from lamina.effect._resolve import LeafSlot, Slot, is_subclass
+from lamina.effect._signature import Need
+from lamina.effect._tree import Leaf
+
+Users = dict[object, dict[str, None]]
+"""For each missing service, one line for each that needs it."""
+
+
+def line_of_leaf(leaf: Leaf, need: Need) -> str:
+    """Say which layer needs something, by which parameter, and where it stands."""
+    return f"layer {leaf.label}({need})  {leaf.where}"
+
+
+def line_of_requirement(asked: Requirement, by: Declaration) -> str:
+    """Say which part of which program needs something, and where both stand."""
+    if asked.where == by.where:
+        return f"{asked.who}  {asked.where}"
+    return f"{asked.who}   {asked.where}, in {by.name}  {by.where}"
+
+
+def missing(
+    users: Mapping[object, Iterable[str]], offered: Iterable[object], writes: Mapping[object, str]
+) -> list[Problem]:
+    """Report what nobody offers, with all who need it, and the line to write where it can be told.
+
+    Args:
+        users: For each missing service, a line for each that needs it.
+        offered: All services that are offered, to find one that was meant.
+        writes: For a missing service, the line that a program proposes.
+    """
+    known = list(dict.fromkeys(offered))
+    return [_missing(key, tuple(lines), known, writes.get(key)) for key, lines in users.items()]
+
+
+def _missing(key: object, lines: tuple[str, ...], offered: list[object], proposed: str | None) -> Problem:
+    name = name_of(key)
+    narrow = next((other for other in offered if is_subclass(other, key)), None)
+    if narrow is not None:
+        return Problem("MISSING", name, lines, f"| bind({name}).to({name_of(narrow)})")
+    wide = next((other for other in offered if is_subclass(key, other)), None)
+    if wide is not None:
+        lines = (*lines, f"{name_of(wide)} is offered, of which {name} is a subclass")
+        proposed = proposed or f"| layer({name})"
+    elif near := get_close_matches(name, [name_of(other) for other in offered], 3):
+        lines = (*lines, f"offered under a similar name: {', '.join(near)}")
+    if proposed is None and isinstance(key, type) and not inspect.isabstract(key):
+        proposed = f"| layer({name})"
+    return Problem("MISSING", name, lines, proposed)
+
+
+def duplicates(pairs: Iterable[tuple[Slot, Slot]]) -> list[Problem]:
+    """Report services that are offered more than once, with every place."""
+    places: dict[object, dict[str, None]] = {}
+    for first, second in pairs:
+        places.setdefault(first.key, {}).update({str(first): None, str(second): None})
+    return [
+        Problem("DUPLICATE", name_of(key), _both(lines), "keep one, or hide one with .provide(...)")
+        for key, lines in places.items()
+    ]
+
+
+def _both(lines: dict[str, None]) -> tuple[str, ...]:
+    if len(lines) == 1:  # one leaf in two places, made of different dependencies
+        return tuple(f"{line}, in two places that feed it differently" for line in lines)
+    return tuple(lines)
+
+
+def cycle(ring: tuple[Slot, ...]) -> Problem:
+    """Report slots that need each other, as the whole ring."""
+    names = [name_of(slot.key) for slot in ring]
+    lines: list[str] = []
+    for slot, following in zip(ring, (*ring[1:], ring[0]), strict=True):
+        needs = slot.leaf.needs if isinstance(slot, LeafSlot) else ()
+        need = next((one for one in needs if one.key == following.key), None)
+        lines.append(line_of_leaf(slot.leaf, need) if isinstance(slot, LeafSlot) and need is not None else str(slot))
+    return Problem("CYCLE", " -> ".join((*names, names[0])), tuple(lines))
+
+
+def short_lived(pairs: Iterable[tuple[Leaf, Need]]) -> list[Problem]:
+    """Report what lives for the app and needs what lives for a request, for each of the latter."""
+    lines: dict[object, dict[str, None]] = {}
+    writes: dict[object, str | None] = {}
+    for leaf, need in pairs:
+        line = f"{line_of_leaf(leaf, need)}, lives for the app; {name_of(need.key)} for a request"
+        lines.setdefault(need.key, {})[line] = None
+        movable = leaf.kind in ("call", "await", "scope")
+        writes.setdefault(need.key, f'life="request" for {leaf.label}' if movable else None)
+    return [Problem("LIFETIME", name_of(key), tuple(found), writes[key]) for key, found in lines.items()]
+
+
+def unused(leaves: Iterable[Leaf]) -> tuple[Problem, ...]:
+    """Report leaves that no program needs."""
+    return tuple(Problem("UNUSED", name_of(leaf.key), (f"{leaf}  {leaf.where}",)) for leaf in leaves)

@@ -1,0 +1,69 @@
+"""Settlement: what has to be finished though its caller is cancelled, such as recording an outcome (design §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
+
+from lamina.effect import _backend
+
+T = TypeVar("T")
+
+GRACE = 1.0
+"""Seconds that a settlement or a release which ignores its cancel is waited for, after its time."""
+
+
+class Settlements:
+    """Runs settlements in root tasks, and knows when none is left."""
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._idle = anyio.Event()
+
+    async def settle(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:
+        """Run `work` in a task of its own and wait for it, however often the caller is cancelled.
+
+        Args:
+            work: Makes the awaitable.
+            seconds: How long it may take; then it is cancelled.
+
+        Raises:
+            TimeoutError: It did not end in time.
+        """
+        done = anyio.Event()
+        values: list[T] = []
+        errors: list[BaseException] = []
+
+        async def body() -> None:
+            self._running += 1
+            try:
+                with anyio.fail_after(seconds):
+                    values.append(await work())
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                self._running -= 1
+                if not self._running:
+                    self._idle.set()
+                    self._idle = anyio.Event()
+                done.set()
+
+        _backend.spawn(body, "lamina settlement")
+        try:
+            with anyio.CancelScope() as guard:
+                await _backend.outlast(done.wait(), guard, seconds + GRACE)
+        finally:
+            if errors:
+                raise errors[0]
+        await checkpoint_if_cancelled()
+        if not values:
+            raise TimeoutError(f"a settlement ignores its cancel after {seconds:g} s")
+        return values[0]
+
+    async def wait_idle(self) -> None:
+        """Wait until no settlement is left."""
+        while self._running:
+            await self._idle.wait()
