@@ -103,7 +103,7 @@ def test_parts_stand_where_they_first_appeared() -> None:
     message = (
         reduce(
             [
-                ReasoningStart("r", {"p": {"a": 1}}),
+                ReasoningStart("r", {"p": {"a": 1}, "q": "early"}),
                 TextStart("t"),
                 ToolParamsStart("c1", "add"),
                 TextDelta("t", "Hel"),
@@ -145,6 +145,13 @@ def test_what_the_provider_ran_is_no_call_of_ours() -> None:
     assert response.calls == ()
     assert response.message.parts == (SEARCH, FOUND, Text("found"))
     assert response.text == "found"
+
+
+def test_a_result_may_be_any_json() -> None:
+    content = {"a": [1, -2.5, None, True, "é"], "b": {}, "c": 10**30}
+    result = ToolResult("s1", "search", content, is_error=True, executor="provider")
+
+    assert reduce([SEARCH, result, DONE]).unwrap().message.parts == (SEARCH, result)
 
 
 def test_an_empty_response_is_an_empty_text() -> None:

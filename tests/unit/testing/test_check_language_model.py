@@ -28,6 +28,7 @@ from lamina.model import (
     Text,
     TimedOut,
     Unclassified,
+    Unsupported,
     Usage,
 )
 from lamina.testing import (
@@ -153,6 +154,14 @@ async def test_the_scripted_model_passes_every_situation() -> None:
     assert len(situations.models) > 60
 
 
+async def test_a_model_may_say_that_it_cannot_be_held_to_json() -> None:
+    report = await check_language_model(
+        only(structured_output=lambda: Prepared(always(fail(Unsupported("structured output")))))
+    )
+
+    assert report.checked == ("structured_output",)
+
+
 async def test_what_a_provider_cannot_produce_is_listed() -> None:
     report = await check_language_model(ModelSituations())
 
@@ -198,6 +207,7 @@ def only(**prepared: Callable[[], Prepared]) -> ModelSituations:
         ("parallel_calls", say("x"), {}, "finish 'stop' makes no batch of calls"),
         ("text_and_call", call_tool("add") & say("x"), {}, "the text does not come first"),
         ("structured_output", say("{x"), {}, "the text is no JSON"),
+        ("structured_output", fail(InvalidRequest()), {}, "it failed"),
         ("cut_arguments", call_tool("add", raw="{"), {}, "the finish does not say that the answer was cut off"),
         ("content_filter", say("x"), {}, "the finish does not name the filter"),
         ("content_filter", fail(InvalidRequest()), {}, "not ContentPolicy"),
@@ -373,6 +383,7 @@ class Deaf(Wrapping):
         (lambda: ScriptedModel(say(HELLO).hanging(after=2), fail(ProviderDown())), "it failed"),
         (lambda: ScriptedModel(say(HELLO).failing(ProviderDown(), after=0), say("x")), "the call ended by itself"),
         (lambda: ScriptedModel(say(HELLO).hanging(after=2)), "it raised ScriptMismatch"),
+        (lambda: Raises(ScriptedModel(hang(), hang())), "while generating: it raised ConnectionError"),
     ],
 )
 async def test_a_cancellation_that_is_not_a_close_is_caught(make: Callable[[], LanguageModel], problem: str) -> None:
