@@ -11,6 +11,8 @@ from typing import cast
 import attrs
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# The demo is an application like any other, although it comes with the package.
+_DEMO = os.path.join(_PACKAGE, "demo") + os.sep
 
 
 @attrs.frozen
@@ -79,6 +81,10 @@ def caller_where() -> Where:
     A layer, a tool or an agent is declared by a call; this is the line of that call.
     """
     frame: FrameType | None = inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and _is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return Where(frame.f_code.co_filename, frame.f_lineno) if frame is not None else UNKNOWN
+
+
+def _is_own(file: str) -> bool:
+    return file.startswith(_PACKAGE) and not file.startswith(_DEMO)

@@ -1,0 +1,105 @@
+"""`lamina demo`: the graph, the report of a mistake, and runs on real files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.text import Text
+
+from lamina.cli._check import show_problems
+from lamina.cli._choose import allowing_all, on_model
+from lamina.cli._demo_local import run_local
+from lamina.cli._execute import execute
+from lamina.cli._exits import OK, UsageError
+from lamina.cli._findings import show_triage
+from lamina.cli._graph import trees_of
+from lamina.cli._models import ModelChoice, model_choice
+from lamina.cli._output import JsonLines
+from lamina.cli._plain import printable
+from lamina.cli._screen import Screen
+from lamina.cli._timeline import Timeline
+from lamina.demo import TASK, Workspace, app, incomplete, shipped_reports, triage_app
+from lamina.effect import bind
+
+
+def demo(options: argparse.Namespace) -> int:
+    """Show what the command line says: one model, or the tour with two.
+
+    Returns:
+        The exit code of the run, or of the first run of the tour that did not go well.
+    """
+    choice = model_choice(options.model, options.base_url)
+    stage = Stage(_workspace(options.folder), allow=options.yes, json=options.json)
+    if choice is not None:
+        return stage.run(choice)
+    return _tour(stage)
+
+
+def _workspace(folder: Path | None) -> Workspace:
+    if folder is None:
+        return shipped_reports()
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder {printable(str(folder))}.", "Name one with text files, or leave it out.")
+    return Workspace(folder.resolve())
+
+
+def _tour(stage: Stage) -> int:
+    screen = stage.screen
+    if not stage.json:
+        stage.title("What the application consists of")
+        for tree in trees_of(app.plan().mermaid()):
+            screen.console.print(tree)
+        stage.title("The same with Approval left out: found before anything was opened")
+        show_problems(screen, "lamina.demo.incomplete:app", incomplete.app.plan().problems)
+        stage.title("A run on a scripted model, which does the same each time")
+    code = stage.run(ModelChoice("scripted"))
+    return run_local(stage) if code == OK else code
+
+
+class Stage:
+    """Where the demo's runs are shown, and on what they work.
+
+    Args:
+        workspace: The reports.
+        allow: Whether every approval is answered with yes.
+        json: Whether events are printed in place of a timeline.
+    """
+
+    def __init__(self, workspace: Workspace, *, allow: bool, json: bool) -> None:
+        self.workspace = workspace
+        self.allow = allow
+        self.json = json
+        self.screen = Screen()
+        self._titles = 0
+
+    def title(self, text: str) -> None:
+        """Print a heading with the next number."""
+        self._titles += 1
+        if self._titles > 1:
+            self.screen.line()
+        self.screen.line(Text.assemble((f"{self._titles}  ", "bold cyan"), (text, "bold")))
+        self.screen.line()
+
+    def say(self, text: str) -> None:
+        """Print a sentence."""
+        self.screen.line(Text(text, style="dim"))
+
+    def run(self, choice: ModelChoice) -> int:
+        """Triage the reports on a model.
+
+        Raises:
+            ConstructionError: What the model stands on is missing.
+        """
+        triage_reports = triage_app(bind(Workspace).value(self.workspace))
+        application, binding = triage_reports, triage_reports.agents["triage"]
+        if choice.kind != "scripted":
+            application, binding = on_model(application, binding, choice.layer())
+        if self.allow:
+            application = allowing_all(application)
+        if self.json:
+            return execute(application, binding, TASK, JsonLines(), choice.title)
+        self.say(f"The reports are in {self.workspace.root}")
+        with self.screen.shared():
+            timeline = Timeline(self.screen, lambda answer: show_triage(self.screen, answer))
+            return execute(application, binding, TASK, timeline, choice.title, self.screen.tick)

@@ -1,0 +1,76 @@
+"""From the command line to an exit code; whatever goes wrong on the way is said in words."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from lamina.cli._arguments import parser
+from lamina.cli._exits import BROKEN_PIPE, INTERRUPTED, USAGE, UsageError
+from lamina.cli._log import application_log
+from lamina.effect import ConstructionError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command `lamina`.
+
+    Args:
+        arguments: What stands after the command's name; the process's own without it.
+
+    Returns:
+        0 where all went well; 1 for a run that failed, or for problems that `check` found; 2 where nothing could be
+        run: the command line, the application or the environment; 130 after Ctrl-C.
+
+    Example:
+        >>> main(["check", "lamina.demo.incomplete:app"])  # doctest: +SKIP
+        1
+    """
+    if find_spec("rich") is None:
+        print('The command needs rich: pip install "lamina[cli]"', file=sys.stderr)
+        return USAGE
+    for stream in (sys.stdout, sys.stderr):
+        # A character that the terminal's encoding lacks is shown as another, and does not end the run.
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - not every stream has it, which is suppressed
+    try:
+        options = parser().parse_args(arguments)
+        with application_log(options.log):
+            code = _command(options)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        _say(error.message, *error.hints)
+        return USAGE
+    except ConstructionError as error:
+        _say(str(error))
+        return USAGE
+    except KeyboardInterrupt:
+        _say("Interrupted.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has gone; the interpreter would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def _command(options: argparse.Namespace) -> int:
+    if options.command == "demo":
+        from lamina.cli._demo import demo
+
+        return demo(options)
+    if options.command == "run":
+        from lamina.cli._run import run
+
+        return run(options)
+    from lamina.cli._check import check
+
+    return check(options.app, mermaid=options.mermaid)
+
+
+def _say(*lines: str) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        print(f"lamina: {lines[0]}", *(f"  {line}" for line in lines[1:]), sep="\n", file=sys.stderr, flush=True)

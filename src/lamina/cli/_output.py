@@ -1,0 +1,81 @@
+"""What shows a run: the timeline for people, or one JSON text a line for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Protocol, TextIO, TypeAlias
+
+import attrs
+from returns.result import Failure, Result
+
+from lamina.effect import message_of, tag_of
+from lamina.engine import Completed, EventsMissed, RunCompleted, RunEvent, RunFailure, RunInterrupted
+from lamina.schema import JsonValue
+
+Ended: TypeAlias = Result[Completed[Any], RunFailure]  # Any: the agent's own output, shown as JSON
+Observed: TypeAlias = RunEvent | EventsMissed
+
+
+class Output(Protocol):
+    """Shows one run, from its beginning to its end."""
+
+    def begin(self, agent: str, model: str) -> None:
+        """Say which agent runs, and on which model."""
+        ...
+
+    def event(self, event: Observed) -> None:
+        """Show what happened."""
+        ...
+
+    def end(self, ended: Ended, elapsed: float) -> None:
+        """Show how it ended, and what it took in seconds."""
+        ...
+
+
+class JsonLines:
+    """One event a line, as `RunEvent.to_json` gives it; the last line is the result.
+
+    The text is ASCII: it can be printed whatever the terminal's encoding is, and no control character is in it.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+        self._output: JsonValue = None
+
+    def begin(self, agent: str, model: str) -> None:
+        """Say nothing: each event names its agent."""
+
+    def event(self, event: Observed) -> None:
+        """Write an event."""
+        if isinstance(event, RunCompleted):
+            self._output = event.output
+        missed = isinstance(event, EventsMissed)
+        self._write({"event": "EventsMissed", "count": event.count} if missed else event.to_json())
+
+    def end(self, ended: Ended, elapsed: float) -> None:
+        """Write the result."""
+        self._write({**result_of(ended, self._output), "elapsed_seconds": round(elapsed, 3)})
+
+    def _write(self, value: dict[str, JsonValue]) -> None:
+        self._stream.write(json.dumps(value) + "\n")
+        self._stream.flush()
+
+
+def result_of(ended: Ended, output: JsonValue) -> dict[str, JsonValue]:
+    """Give a run's result as JSON: `result` is `completed`, `failed` or `interrupted`."""
+    failure = ended.failure() if isinstance(ended, Failure) else None
+    report = ended.unwrap().report if failure is None else failure.report
+    took: dict[str, JsonValue] = {
+        "run": report.run,
+        "turns": report.turns,
+        "tool_calls": report.tool_calls,
+        "usage": attrs.asdict(report.usage),
+    }
+    if failure is None:
+        completed = ended.unwrap()
+        how: dict[str, JsonValue] = {"finish_reason": completed.finish_reason, "exhausted": completed.exhausted}
+        return {"result": "completed", "output": output, **how, **took}
+    error: JsonValue = {"_tag": tag_of(failure.cause), "message": message_of(failure.cause)}
+    stopped = isinstance(failure.cause, RunInterrupted)
+    return {"result": "interrupted" if stopped else "failed", "error": error, **took}
