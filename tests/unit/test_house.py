@@ -26,7 +26,7 @@ PACKAGES = sorted(
 # What the extras bring, by the names that it is imported by.
 EXTRAS = frozenset(
     {
-        *("anthropic", "httpx", "httpx2", "mcp", "openai", "opentelemetry", "pydantic", "pydantic_ai"),
+        *("anthropic", "httpx", "httpx2", "jsonschema", "mcp", "openai", "opentelemetry", "pydantic", "pydantic_ai"),
         *("rich", "starlette", "uvicorn", "xllamacpp", "asyncpg", "a2a", "trio", "pytest", "hypothesis"),
     }
 )
