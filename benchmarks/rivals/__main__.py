@@ -51,7 +51,7 @@ def runs_at_all(adapter: str) -> bool:
 
 
 def work(*arguments: object, **extra: str) -> dict[str, Any] | None:
-    # A package installed in place is compiled when it is first imported, others by pip: each must keep what it compiled.
+    # What is installed in place is compiled when first imported, the rest by pip: each must keep what it compiled.
     env = {**os.environ, **extra}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, str(HERE / "worker.py"), *map(str, arguments)]
