@@ -1,4 +1,4 @@
-"""What asyncio and trio do each in their own way: root tasks, timers, and outlasting a cancel.
+"""What asyncio and trio do each in their own way: root tasks, timers, and telling cancels apart.
 
 The rest of the package knows anyio only. A root task has no parent: it lives on when the task that started it ends or
 is cancelled, which is what lets a runtime be entered in one task and left in another.
@@ -8,15 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine
 from contextvars import copy_context
-from math import inf
-from types import coroutine
-from typing import Any, Protocol, TypeVar, cast
-
-import anyio
-
-T = TypeVar("T")
+from typing import Any, Protocol
 
 _roots: set[asyncio.Task[None]] = set()  # asyncio itself holds tasks weakly
 
@@ -73,77 +67,3 @@ def is_native(cancelled: BaseException) -> bool:
         return False
     message: object = cancelled.args[0] if cancelled.args else None
     return not (isinstance(message, str) and message.startswith("Cancelled via cancel scope "))
-
-
-async def outlast(work: Coroutine[Any, Any, T], guard: anyio.CancelScope, seconds: float) -> T:
-    """Await `work` to its end though this task is cancelled, however often; the cancel is raised afterwards.
-
-    It stays in this task, so that work may leave what this task has entered. `guard` has been opened before that, for
-    scopes must nest; its shield keeps anyio's cancels away, which is all that trio needs. A native cancel of asyncio
-    passes through any shield, and is caught here. Cancels from inside the shield (a deadline, a task group) reach the
-    work.
-
-    Args:
-        work: What has to be finished.
-        guard: A scope that is open around it; it is shielded, and cancelled when the time is over.
-        seconds: How long it may take.
-    """
-    guard.shield = True
-    if on_trio():
-        guard.deadline = anyio.current_time() + seconds
-        return await work
-    return await _outlast_native(work, guard, seconds)
-
-
-@coroutine
-def _outlast_native(work: Coroutine[Any, Any, T], guard: anyio.CancelScope, seconds: float) -> Generator[Any, Any, T]:
-    """Step `work` as a task would, but let it see no native cancel.
-
-    The deadline is a timer of the event loop, which costs more than all the rest: it is set when the work first waits.
-    """
-    missed: asyncio.CancelledError | None = None
-    thrown: BaseException | None = None
-    try:
-        while True:
-            waits_for: asyncio.Future[Any] | None = work.send(None) if thrown is None else work.throw(thrown)
-            thrown = None
-            if guard.deadline == inf:
-                guard.deadline = anyio.current_time() + seconds
-            while True:
-                try:
-                    yield from _until_done(waits_for)
-                except asyncio.CancelledError as cancelled:
-                    if is_native(cancelled):
-                        missed = cancelled
-                        if waits_for is not None:
-                            continue
-                    elif waits_for is None or not waits_for.cancel(*cancelled.args):
-                        thrown = cancelled
-                    else:
-                        continue
-                break
-    except StopIteration as end:
-        if missed is not None:
-            raise missed from None
-        return cast("T", end.value)
-    finally:
-        work.close()
-
-
-def _until_done(future: asyncio.Future[Any] | None) -> Generator[Any, Any, None]:
-    """Wait for a future without letting this task's cancel reach it; `None` is one turn of the loop."""
-    if future is None:
-        yield
-        return
-    future._asyncio_future_blocking = False  # taken over from the task, which never sees this future
-    proxy = future.get_loop().create_future()
-
-    def wake(_: object) -> None:
-        if not proxy.done():
-            proxy.set_result(None)
-
-    future.add_done_callback(wake)
-    try:
-        yield from proxy
-    finally:
-        future.remove_done_callback(wake)

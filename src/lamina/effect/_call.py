@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from operator import itemgetter
+from types import ModuleType
 from typing import Any, TypeAlias, cast
 
 import anyio
@@ -15,6 +16,7 @@ from returns.result import Failure
 
 from lamina.effect import _backend
 from lamina.effect._gate import Gate
+from lamina.effect._outlast import outlast
 from lamina.effect._resource import Held, RolledBack, enter, leave_all
 from lamina.effect._tree import Leaf
 
@@ -111,33 +113,60 @@ def _full(recipe: Recipe, fn: Function, gate: Gate, close_timeout: float | None)
                 entered.append(held)
         return await fn(command, *pick(values))
 
-    async def call(command: Any, seeds: tuple[Any, ...] = ()) -> Any:
-        values = begin(seeds)
-        if close_timeout is None:
-            return await answer(command, values, [])
-        entered: list[Held] = []
+    async def without_release(command: Any, seeds: tuple[Any, ...] = ()) -> Any:
+        return await answer(command, begin(seeds), [])
+
+    if close_timeout is None:
+        return without_release
+    seconds = close_timeout
+
+    async def in_a_scope(command: Any, seeds: tuple[Any, ...] = ()) -> Any:
+        values, entered = begin(seeds), list[Held]()
         with anyio.CancelScope() as guard:  # opened before the first resource is entered, for scopes nest
             try:
                 result = await answer(command, values, entered)
             except BaseException as error:
-                await _backend.outlast(_release(entered, error, guard), guard, close_timeout)
+                await outlast(_release(entered, error), guard, seconds)
                 raise
-            await _backend.outlast(_release(entered, _rollback(result), guard), guard, close_timeout)
+            await outlast(_release(entered, _rollback(result)), guard, seconds)
             return result
 
-    return call
+    late = None if _backend.on_trio() else _late_guard()
+    if late is None:
+        return in_a_scope
+    scope_here, outlast_here = late.scope_here, late.outlast_here
+
+    async def with_a_late_guard(command: Any, seeds: tuple[Any, ...] = ()) -> Any:
+        values, entered, outer = begin(seeds), list[Held](), scope_here()
+        try:
+            result = await answer(command, values, entered)
+        except BaseException as error:
+            await outlast_here(_release(entered, error), outer, seconds)
+            raise
+        await outlast_here(_release(entered, _rollback(result)), outer, seconds)
+        return result
+
+    return with_a_late_guard
+
+
+def _late_guard() -> ModuleType | None:
+    try:
+        from lamina.effect import _late_guard
+    except ImportError:
+        return None
+    return _late_guard
 
 
 def _rollback(result: object) -> RolledBack | None:
     return RolledBack() if isinstance(result, Failure) else None
 
 
-async def _release(entered: list[Held], ended: BaseException | None, guard: anyio.CancelScope) -> None:
+async def _release(entered: list[Held], ended: BaseException | None) -> None:
     """Leave what was entered, the last first; raise what comes out of that and did not go in."""
     came_out = await leave_all(entered, ended)
     if came_out is None or came_out is ended:
         return
-    if guard.cancel_called and isinstance(came_out, anyio.get_cancelled_exc_class()):
+    if isinstance(came_out, anyio.get_cancelled_exc_class()):  # no cancel from outside gets this far
         came_out = TimeoutError("the resources of a request were not released in time")
     raise came_out
 

@@ -10,7 +10,6 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 from returns.result import Failure, Result, Success
 
-from lamina.effect import _backend
 from lamina.effect._call import Compiled, Recipe, Step, compile_call
 from lamina.effect._cells import Broken, Cell, Failed, Up
 from lamina.effect._construction import ConstructionError, Problem
@@ -18,6 +17,7 @@ from lamina.effect._gate import Gate
 from lamina.effect._graph import Made, Node, Seeded, reachable
 from lamina.effect._hosts import Hosts
 from lamina.effect._names import name_of
+from lamina.effect._outlast import outlast
 from lamina.effect._plan import AnyProgram, Plan, Sight
 from lamina.effect._settle import GRACE, Settlements
 from lamina.effect._signature import Need
@@ -125,14 +125,14 @@ class Environment:
         self._gate.close(why)
         if self._state in ("closing", "closed"):
             with anyio.CancelScope() as guard:
-                await _backend.outlast(self._closed.wait(), guard, self._close_timeout + GRACE)
+                await outlast(self._closed.wait(), guard, self._close_timeout + GRACE)
             return
         was_open = self._state == "open"
         self._state = "closing"
         try:
             if was_open:
                 with anyio.CancelScope() as guard:
-                    await _backend.outlast(self._wind_down(), guard, self._close_timeout + GRACE)
+                    await outlast(self._wind_down(), guard, self._close_timeout + GRACE)
                 if guard.cancel_called:
                     self._hosts.errors.append(
                         TimeoutError(f"not released after {self._close_timeout:g} s; left behind")

@@ -20,6 +20,7 @@ from lamina.effect._cells import Broken, Cell, Cells, Failed, Up
 from lamina.effect._clock import Clock
 from lamina.effect._gate import Gate
 from lamina.effect._graph import Made
+from lamina.effect._outlast import outlast
 from lamina.effect._resource import Held, enter, finish, throw
 from lamina.effect._tree import Leaf
 
@@ -131,7 +132,7 @@ class Hosts:
             if not self._stop.is_set() and not _backend.is_native(cancelled):
                 return await self._died(held, cancelled, guard)
             self.stop()  # the event loop is being shut down
-        return await _backend.outlast(self._leave_after_users(cell, held), guard, self._time_left())
+        return await outlast(self._leave_after_users(cell, held), guard, self._time_left())
 
     async def _died(self, held: Held, cancelled: BaseException, guard: anyio.CancelScope) -> BaseException:
         """Leave a resource whose own task group, or scope, has given up.
@@ -141,7 +142,7 @@ class Hosts:
         """
         leaf = held[0]
         self._gate.close(f"{leaf} has died, so nothing can run any more  {leaf.where}")
-        came_out = await _backend.outlast(throw(held, cancelled), guard, self._close_timeout)
+        came_out = await outlast(throw(held, cancelled), guard, self._close_timeout)
         if came_out is cancelled:
             raise cancelled
         error = came_out or RuntimeError(f"{leaf} ended while it was in use  {leaf.where}")

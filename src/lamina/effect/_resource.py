@@ -83,5 +83,6 @@ def _is_same(raised: BaseException, error: BaseException) -> bool:
 async def leave_all(entered: list[Held], error: BaseException | None) -> BaseException | None:
     """Leave resources, the last one first; what one of them raises comes in at those before it."""
     while entered:
-        error = await leave(entered.pop(), error)
+        held = entered.pop()
+        error = await (finish(held) if error is None else throw(held, error)) or error
     return error

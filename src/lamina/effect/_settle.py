@@ -9,6 +9,7 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from lamina.effect import _backend
+from lamina.effect._outlast import outlast
 
 T = TypeVar("T")
 
@@ -54,7 +55,7 @@ class Settlements:
         _backend.spawn(body, "lamina settlement")
         try:
             with anyio.CancelScope() as guard:
-                await _backend.outlast(done.wait(), guard, seconds + GRACE)
+                await outlast(done.wait(), guard, seconds + GRACE)
         finally:
             if errors:
                 raise errors[0]
