@@ -93,9 +93,7 @@ class Items(Shape):
         return write_all if detail else write
 
     def limited(self, limits: tuple[Limit, ...]) -> Shape:
-        if self.checks.check is not None:
-            raise Undescribable("write all limits into one Annotated")
-        return attrs.evolve(self, checks=limit_checks(limits, ARRAY_KEYWORDS))
+        return attrs.evolve(self, checks=limit_checks(self.checks.limits + limits, ARRAY_KEYWORDS))
 
     def settle(self) -> None:
         """Check, once the item is known, that a set can hold it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from threading import RLock
 from typing import Any, Generic, TypeVar, cast, overload
 
 from returns.result import Failure, Result, Success
@@ -18,6 +19,7 @@ from lamina.schema._types import type_name
 from lamina.schema._wrapped import Described, bare
 
 T = TypeVar("T")
+_COMPILING = RLock()  # a recursive shape that is half compiled must be seen by the compiling thread only
 
 
 class Codec(Generic[T]):
@@ -131,11 +133,13 @@ class Codec(Generic[T]):
 
     @cached_property
     def _slow_read(self) -> Hook:
-        return self._shape.reader(True)
+        with _COMPILING:
+            return self._shape.reader(True)
 
     @cached_property
     def _slow_write(self) -> Hook:
-        return self._shape.writer(True)
+        with _COMPILING:
+            return self._shape.writer(True)
 
     def _slowly(self, hook: Hook, value: object, limits: JsonLimits) -> Result[Any, Mismatch]:
         try:
@@ -181,7 +185,7 @@ def codec(described: object) -> Codec[Any]:
         Item(name='tea', price=3)
     """
     try:
-        return _cached(described)
+        return _cached(described, repr(described))
     except TypeError as error:
         if isinstance(error, ConstructionError):
             raise
@@ -196,4 +200,6 @@ def _make(described: object) -> Codec[Any]:
     return Codec(described, type_name(described), shape, shapes.endless)
 
 
-_cached = lru_cache(maxsize=4096)(_make)
+@lru_cache(maxsize=4096)
+def _cached(described: object, written: str) -> Codec[Any]:  # `int | str` equals `str | int`, and has another schema
+    return _make(described)

@@ -24,6 +24,8 @@ _WHY = {
     "unexpected end of data": "it ends too early",
     "unexpected content after document": "something follows the value",
     "no low surrogate in string": "a surrogate without its pair",
+    "str is not valid UTF-8": "it is not UTF-8",
+    "UTF-8 byte order mark (BOM) is not supported": "it starts with a byte order mark",
 }
 
 

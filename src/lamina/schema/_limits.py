@@ -72,10 +72,11 @@ Check = Callable[[Any], None]  # a value whose kind was checked before
 
 @attrs.frozen
 class Checks:
-    """Compiled limits of one shape: the schema keywords, and the function that refuses."""
+    """Compiled limits of one shape: the schema keywords, the function that refuses, and what they were made from."""
 
     schema: Schema
     check: Check | None
+    limits: tuple[Limit, ...] = ()
 
 
 NO_CHECKS = Checks({}, None)
@@ -105,7 +106,7 @@ def limit_checks(limits: tuple[Limit, ...], keywords: dict[str, str]) -> Checks:
         if failed := [("", why) for holds, why in tests if not holds(value)]:
             raise Bad(failed)
 
-    return Checks(schema, check)
+    return Checks(schema, check, limits)
 
 
 def _bound(limit: Limit, keyword: str) -> int | float:

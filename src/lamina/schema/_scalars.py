@@ -8,9 +8,9 @@ import attrs
 
 from lamina.schema._describe import Definitions
 from lamina.schema._json import is_text
-from lamina.schema._limits import NUMBER_KEYWORDS, TEXT_KEYWORDS, Check, Limit, limit_checks
+from lamina.schema._limits import NO_CHECKS, NUMBER_KEYWORDS, TEXT_KEYWORDS, Checks, Limit, limit_checks
 from lamina.schema._mismatch import bad
-from lamina.schema._shape import Hook, Kind, Schema, Shape, Undescribable
+from lamina.schema._shape import Hook, Kind, Schema, Shape
 
 _EXACT = float(1 << 53)
 
@@ -22,11 +22,11 @@ class Scalar(Shape):
     Attributes:
         takes: The kinds of JSON value.
         python: The exact Python classes that may be written.
-        schema: The schema, with the keywords of the limits.
+        schema: The schema without limits.
         read: Refuses what is not of the kind.
         write: The same for Python values.
         keywords: The limits that this kind may have, with their names in JSON Schema.
-        check: The limits. They are checked on the JSON side: rounding a number first could move it over one.
+        checks: The limits. They are checked on the JSON side: rounding a number first could move it over one.
     """
 
     takes: frozenset[Kind]
@@ -35,7 +35,7 @@ class Scalar(Shape):
     read: Hook
     write: Hook
     keywords: dict[str, str] = attrs.field(factory=dict[str, str])
-    check: Check | None = None
+    checks: Checks = NO_CHECKS
 
     def kinds(self) -> frozenset[Kind]:
         return self.takes
@@ -44,10 +44,10 @@ class Scalar(Shape):
         return self.python
 
     def describe(self, defs: Definitions) -> Schema:
-        return dict(self.schema)
+        return {**self.schema, **self.checks.schema}
 
     def reader(self, detail: bool) -> Hook:
-        check, read = self.check, self.read
+        check, read = self.checks.check, self.read
         if check is None:
             return read
 
@@ -59,7 +59,7 @@ class Scalar(Shape):
         return read_limited
 
     def writer(self, detail: bool) -> Hook:
-        check, write = self.check, self.write
+        check, write = self.checks.check, self.write
         if check is None:
             return write
 
@@ -71,10 +71,7 @@ class Scalar(Shape):
         return write_limited
 
     def limited(self, limits: tuple[Limit, ...]) -> Shape:
-        if self.check is not None:
-            raise Undescribable("write all limits into one Annotated")
-        checks = limit_checks(limits, self.keywords)
-        return attrs.evolve(self, schema={**self.schema, **checks.schema}, check=checks.check)
+        return attrs.evolve(self, checks=limit_checks(self.checks.limits + limits, self.keywords))
 
 
 def _text(value: Any, _: object = None) -> str:

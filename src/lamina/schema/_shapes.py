@@ -86,12 +86,14 @@ class Shapes:
             return NULL
 
     def _report(self, trail: Trail, hint: Any, why: str) -> None:
+        named = type_name(hint)
+        named = named if len(named) <= 80 else f"{named[:79]}…"
         if trail:
             cls, name = trail[-1]
             subject, place = f"{cls.__name__}.{name}", f"  {where_of(cls)}"
         else:
-            subject, place = type_name(hint), f"  {where_of(hint)}" if isinstance(hint, type) else ""
-        self.problems.append(Problem("SCHEMA", subject, (f"{type_name(hint)}: {why}{place}",)))
+            subject, place = named, f"  {where_of(hint)}" if isinstance(hint, type) else ""
+        self.problems.append(Problem("SCHEMA", subject, (f"{named}: {why}{place}",)))
 
     def _later(self, check: Callable[[], None], hint: Any) -> None:
         self._checks.append((check, tuple(self._trail), hint))
@@ -206,6 +208,7 @@ class Shapes:
     def _alias(self, hint: Any) -> Shape:
         known = self._known.get(hint)
         if known is None:
+            self._check_growth()
             named = self._known[hint] = known = Named(type_name(hint))
             self._open.add(hint)
             named.target = self._shape(alias_value(hint))
@@ -219,6 +222,11 @@ class Shapes:
             self.endless = known.holds_itself = True
         return known
 
+    def _check_growth(self) -> None:
+        """Refuse a generic type whose own parts are ever larger arguments of it."""
+        if len(self._open) > _DEEPEST:
+            raise Undescribable("the type grows without end")
+
     def _object(self, hint: Any, tagged: bool) -> Shape:
         cls: type = get_origin(hint) or hint
         tag = cls.__name__ if tagged or "__tag__" in vars(cls) else None
@@ -228,8 +236,7 @@ class Shapes:
             return known
         if inspect.isabstract(cls):
             raise Undescribable("an abstract class has no values of its own; write the union of its subclasses")
-        if len(self._trail) > _DEEPEST:
-            raise Undescribable("the type grows without end")
+        self._check_growth()
         made = self._known[place] = Object(cls, type_name(hint), tag)
         self._open.add(place)
         hints, about = field_types(hint), field_summaries(cls.__doc__)

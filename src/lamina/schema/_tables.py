@@ -12,7 +12,7 @@ from lamina.schema._gather import each_member, sized
 from lamina.schema._json import JsonValue
 from lamina.schema._limits import NO_CHECKS, OBJECT_KEYWORDS, Checks, Limit, limit_checks
 from lamina.schema._mismatch import bad
-from lamina.schema._shape import Hook, Kind, Schema, Shape, Undescribable
+from lamina.schema._shape import Hook, Kind, Schema, Shape
 
 
 @attrs.frozen(eq=False)
@@ -68,6 +68,4 @@ class Table(Shape):
         return write
 
     def limited(self, limits: tuple[Limit, ...]) -> Shape:
-        if self.checks.check is not None:
-            raise Undescribable("write all limits into one Annotated")
-        return attrs.evolve(self, checks=limit_checks(limits, OBJECT_KEYWORDS))
+        return attrs.evolve(self, checks=limit_checks(self.checks.limits + limits, OBJECT_KEYWORDS))

@@ -162,6 +162,8 @@ def _first(hooks: list[Hook]) -> Hook:
         for hook in hooks:
             try:
                 return hook(value, *rest)
+            except RecursionError:
+                raise
             except Exception as error:
                 said = said or (error if isinstance(error, Bad) else bad("no member of the union fits"))
         assert said is not None, "there is at least one hook"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lamina.schema._describe import Definitions
+from lamina.schema._json import DEFAULT_LIMITS, JsonValue, check_depth
 from lamina.schema._limits import Limit
 from lamina.schema._shape import Hook, Kind, Later, Schema, Shape, Undescribable
 
@@ -95,7 +96,16 @@ class Anything(Shape):
         return self._alias.reader(detail)
 
     def writer(self, detail: bool) -> Hook:
-        return self._alias.writer(detail)
+        inner = self._alias.writer(detail)
+
+        def write(value: object) -> JsonValue:
+            check_depth(
+                value, DEFAULT_LIMITS.max_depth
+            )  # parts that are shared many times over must not be written out
+            made: JsonValue = inner(value)
+            return made
+
+        return write
 
     def limited(self, limits: tuple[Limit, ...]) -> Shape:
         raise Undescribable(f"{limits[0].name} has no meaning for any JSON value")
