@@ -16,7 +16,9 @@ class _Parser(argparse.ArgumentParser):
     """Raises what argparse would print, so that all mistakes look alike."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message[:1].upper()}{message[1:]}.", self.format_usage().strip().replace("usage:", "Usage:"))
+        raise UsageError(
+            f"{message[:1].upper()}{message[1:]}.", self.format_usage().strip().replace("usage:", "Usage:")
+        )
 
 
 def parser() -> argparse.ArgumentParser:
@@ -25,7 +27,9 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     demo = commands.add_parser("demo", help="watch an agent triage a folder of bug reports")
-    demo.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="text files to work on, in place; else a copy of ours")
+    demo.add_argument(
+        "folder", nargs="?", type=Path, metavar="FOLDER", help="text files to work on, in place; else a copy of ours"
+    )
     _add_run_options(demo)
 
     run = commands.add_parser("run", help="run an agent of an application")

@@ -57,7 +57,9 @@ def read_input(binding: AnyBinding, given: str) -> object:
         return text
     decoded = agent.input.decode_json(text)
     if isinstance(decoded, Failure):
-        raise UsageError(f"The input does not fit agent {printable(agent.id)}, which takes JSON:", *decoded.failure().problems)
+        raise UsageError(
+            f"The input does not fit agent {printable(agent.id)}, which takes JSON:", *decoded.failure().problems
+        )
     return decoded.unwrap()
 
 

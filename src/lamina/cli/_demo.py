@@ -99,7 +99,7 @@ class Stage:
             application = allowing_all(application)
         if self.json:
             return execute(application, binding, TASK, JsonLines(), choice.title)
-        self.say(f"The reports are in {self.workspace.root}")
+        self.screen.raw(Text(f"The reports are in {printable(str(self.workspace.root))}", style="dim"))
         with self.screen.shared():
             timeline = Timeline(self.screen, lambda answer: show_triage(self.screen, answer))
             return execute(application, binding, TASK, timeline, choice.title, self.screen.tick)

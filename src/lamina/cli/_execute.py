@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any
 
 from returns.result import Failure
@@ -18,7 +18,7 @@ from lamina.cli._exits import FAILED, INTERRUPTED, OK, UsageError
 from lamina.cli._load import AnyApp
 from lamina.cli._output import Output
 from lamina.cli._plain import printable
-from lamina.effect import log, message_of, tag_of
+from lamina.effect import ConstructionError, log, message_of, tag_of
 from lamina.engine import RunHandle, RunInterrupted
 from lamina.runtime import try_build
 
@@ -54,7 +54,9 @@ def execute(
                 async with opening as opened:
                     if isinstance(opened, Failure):
                         error = opened.failure()
-                        raise UsageError(f"The application did not open: {tag_of(error)}: {printable(message_of(error))}")
+                        raise UsageError(
+                            f"The application did not open: {tag_of(error)}: {printable(message_of(error))}"
+                        )
                     return await _watch(opened.unwrap(), interrupts)
             except asyncio.CancelledError:
                 if interrupts.count:
@@ -77,7 +79,7 @@ def execute(
 
     try:
         return asyncio.run(main())
-    except (UsageError, OSError):
+    except (UsageError, ConstructionError, BrokenPipeError):
         raise
     except Exception as error:
         log().exception("the application broke")
@@ -107,7 +109,7 @@ class _Interrupts:
 
 
 @contextlib.contextmanager
-def _interrupts() -> Iterator[_Interrupts]:
+def _interrupts() -> Generator[_Interrupts]:
     task = asyncio.current_task()
     assert task is not None
     interrupts, loop = _Interrupts(task), asyncio.get_running_loop()
@@ -123,7 +125,7 @@ def _interrupts() -> Iterator[_Interrupts]:
 
 
 @contextlib.asynccontextmanager
-async def _ticking(tick: Callable[[], None] | None) -> Any:  # Any: an async iterator of nothing
+async def _ticking(tick: Callable[[], None] | None) -> AsyncGenerator[None]:
     if tick is None:
         yield
         return

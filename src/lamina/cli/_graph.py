@@ -39,10 +39,10 @@ def trees_of(mermaid: str, *, guide_style: str = "dim") -> list[Tree]:
                 grow(branch, target)
 
     trees: list[Tree] = []
-    for node, label in labels.items():
-        if node not in used:
+    for root, label in labels.items():
+        if root not in used:
             tree = Tree(_label(label, again=False), guide_style=guide_style)
-            grow(tree, node)
+            grow(tree, root)
             trees.append(tree)
     return trees
 

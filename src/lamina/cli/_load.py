@@ -34,7 +34,9 @@ def load_app(target: str) -> AnyApp:
     module_name, colon, path = target.partition(":")
     if module_name.endswith(".py") or "/" in module_name or "\\" in module_name:
         dotted = ".".join(Path(module_name).with_suffix("").parts).lstrip(".")
-        raise UsageError(f"{printable(module_name)} is a file, not a module.", f"Write {printable(dotted)}:{path or 'app'}")
+        raise UsageError(
+            f"{printable(module_name)} is a file, not a module.", f"Write {printable(dotted)}:{path or 'app'}"
+        )
     if not (colon and path and all(part.isidentifier() for part in (*module_name.split("."), *path.split(".")))):
         raise UsageError(f"{printable(target)!r} is not MODULE:APP.", _FORM)
     module = _import(module_name)
@@ -44,9 +46,11 @@ def load_app(target: str) -> AnyApp:
             raise _no_attribute(module, module_name, path)
         found = getattr(found, part)
     if not isinstance(found, RuntimeBuilder):
-        article = f"{type(found).__module__}.{type(found).__qualname__}".removeprefix("builtins.")
-        raise UsageError(f"{target} is a {article}, not a RuntimeBuilder.", *_builders_hint(module, module_name))
-    return cast("AnyApp", found)
+        raise UsageError(
+            f"{target} is of type {type(found).__qualname__}, not a RuntimeBuilder.",
+            *_builders_hint(module, module_name),
+        )
+    return cast("AnyApp", found)  # type: ignore[redundant-cast]  # to pyright the parameters are unknown
 
 
 def _import(name: str) -> ModuleType:
@@ -83,7 +87,7 @@ def _place_of(error: Exception) -> list[str]:
 def _no_module(name: str, missing: str) -> UsageError:
     parent, _, last = missing.rpartition(".")
     siblings = _modules_in(parent)
-    near = get_close_matches(last, siblings, 3, 0.5)
+    near = get_close_matches(last, siblings, 3)
     before = f"{parent}." if parent else ""
     if near:
         hint = f"There is {', '.join(before + one for one in near)}."
@@ -91,7 +95,9 @@ def _no_module(name: str, missing: str) -> UsageError:
         hint = f"{'In ' + parent if parent else 'Here'} there is {', '.join(before + one for one in siblings)}."
     else:
         hint = f"Modules are looked for in {Path.cwd()} and in what is installed."
-    return UsageError(f"There is no module {name}." if name == missing else f"There is no module {missing}, so no {name}.", hint)
+    return UsageError(
+        f"There is no module {name}." if name == missing else f"There is no module {missing}, so no {name}.", hint
+    )
 
 
 def _modules_in(parent: str) -> list[str]:
@@ -108,7 +114,8 @@ def _modules_in(parent: str) -> list[str]:
 
 def _no_attribute(module: ModuleType, name: str, path: str) -> UsageError:
     builders = _builders_in(module)
-    near = get_close_matches(path, [*builders, *(one for one in vars(module) if not one.startswith("_"))], 3)
+    names = dict.fromkeys([*builders, *(one for one in vars(module) if not one.startswith("_"))])
+    near = get_close_matches(path, list(names), 3)
     hint = [f"There is {', '.join(f'{name}:{one}' for one in near)}."] if near else _builders_hint(module, name)
     return UsageError(f"The module {name} has no {path}.", *hint)
 

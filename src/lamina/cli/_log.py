@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from lamina.cli._exits import UsageError
@@ -25,7 +25,7 @@ class _Lines(logging.Formatter):
 
 
 @contextlib.contextmanager
-def application_log(file: Path | None) -> Iterator[None]:
+def application_log(file: Path | None) -> Generator[None]:
     """Send what is logged to a file, or nowhere.
 
     The logger `lamina` is ours alone; of others only what would otherwise end on standard error for want of a handler
@@ -46,7 +46,7 @@ def application_log(file: Path | None) -> Iterator[None]:
     before = logger.propagate, logging.lastResort
     logger.addHandler(handler)
     # `lastResort` is where a record goes that no handler wants: standard error, unless it is replaced.
-    logger.propagate, logging.lastResort = False, handler  # type: ignore[assignment]  # any handler will do
+    logger.propagate, logging.lastResort = False, handler
     try:
         yield
     finally:

@@ -50,8 +50,10 @@ class JsonLines:
         """Write an event."""
         if isinstance(event, RunCompleted):
             self._output = event.output
-        missed = isinstance(event, EventsMissed)
-        self._write({"event": "EventsMissed", "count": event.count} if missed else event.to_json())
+        if isinstance(event, EventsMissed):
+            self._write({"event": "EventsMissed", "count": event.count})
+        else:
+            self._write(event.to_json())
 
     def end(self, ended: Ended, elapsed: float) -> None:
         """Write the result."""

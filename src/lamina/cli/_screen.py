@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any, TextIO, cast
 
 from rich.console import Console
@@ -106,7 +106,7 @@ class Screen:
             self._wipe()
 
     @contextlib.contextmanager
-    def shared(self) -> Iterator[None]:
+    def shared(self) -> Generator[None]:
         """Let everybody else write to the standard streams without meeting the status line."""
         before = sys.stdout, sys.stderr
         if self.is_live:

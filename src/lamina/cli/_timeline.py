@@ -8,10 +8,10 @@ from datetime import datetime
 from returns.result import Failure
 from rich.text import Text
 
+from lamina.call import ToolDefect
 from lamina.cli._output import Ended, Observed
 from lamina.cli._plain import arguments, compact, count, cut, pretty, printable, printable_lines, seconds
 from lamina.cli._screen import Screen
-from lamina.call import ToolDefect
 from lamina.effect import message_of, tag_of
 from lamina.engine import (
     ApprovalDecided,
@@ -33,9 +33,16 @@ from lamina.engine import (
 )
 from lamina.schema import JsonValue
 
-_MARKS = {"good": "✓", "bad": "✗", "not-run": "–", "unknown": "?", "warning": "!", "asked": "»"}
+_MARKS = {"good": "✓", "bad": "✗", "not-run": "∅", "unknown": "?", "warning": "!", "asked": "»"}
 _PLAIN_MARKS = {"good": "+", "bad": "x", "not-run": "-", "unknown": "?", "warning": "!", "asked": ">"}
-_STYLES = {"good": "green", "bad": "red", "not-run": "yellow", "unknown": "magenta", "warning": "yellow", "asked": "cyan"}
+_STYLES = {
+    "good": "green",
+    "bad": "red",
+    "not-run": "yellow",
+    "unknown": "magenta",
+    "warning": "yellow",
+    "asked": "cyan",
+}
 
 
 class Timeline:

@@ -6,15 +6,17 @@ It stands behind the same port as a real model, and is told results, refusals an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import TypeVar
 
 import anyio.lowlevel
 import attrs
 import orjson
-from returns.result import Result, Success
+from returns.result import Failure, Result, Success
 
 from lamina.demo._agent import Finding, Triage
+from lamina.demo._folder import Listing, Matches
 from lamina.demo._reading import clue_in, judge, mentioned_in, worst_first
+from lamina.demo._tools import FileText
 from lamina.model import (
     AssistantMessage,
     Emit,
@@ -36,6 +38,8 @@ from lamina.model import (
 )
 from lamina.schema import JsonValue, codec
 
+T = TypeVar("T")
+
 MOST_READS = 8
 _WIDTH = 12
 
@@ -45,7 +49,7 @@ class _Done:
     """A call of an earlier turn, and what it came to."""
 
     tool: str
-    arguments: Mapping[str, Any]  # Any: JSON that this model wrote itself
+    arguments: Mapping[str, str]
     content: JsonValue
     failed: bool
 
@@ -125,7 +129,9 @@ def _answer(done: list[_Done]) -> Triage:
     texts = _texts(done)
     findings = _findings(texts)
     left = len(_names(done)) - len(texts)
-    sentences = [f"{len(findings)} read; the worst is {findings[0].report}." if findings else "No report could be read."]
+    sentences = [
+        f"{len(findings)} read; the worst is {findings[0].report}." if findings else "No report could be read."
+    ]
     if left > 0:
         sentences.append(f"{left} were left unread.")
     if same := _same_cause(done):
@@ -151,15 +157,17 @@ def _history(request: ModelRequest) -> Iterator[_Done]:
 
 
 def _names(done: list[_Done]) -> list[str]:
-    listed = next((one.content for one in done if one.tool == "list_files" and not one.failed), None)
-    files = cast("Mapping[str, Any]", listed).get("files", []) if isinstance(listed, Mapping) else []
-    return [file["name"] for file in files]
+    return [file.name for listing in _results(done, "list_files", Listing) for file in listing.files]
 
 
 def _texts(done: list[_Done]) -> dict[str, str]:
-    read = (one.content for one in done if one.tool == "read_file" and not one.failed)
-    files = (cast("Mapping[str, Any]", content) for content in read if isinstance(content, Mapping))
-    return {file["name"]: file["text"] for file in files if "text" in file}
+    return {file.name: file.text for file in _results(done, "read_file", FileText)}
+
+
+def _results(done: list[_Done], tool: str, kind: type[T]) -> list[T]:
+    """Read what a tool answered; a failure, or an answer that was cut for its length, is none."""
+    decoded = [codec(kind).decode(one.content) for one in done if one.tool == tool and not one.failed]
+    return [one.unwrap() for one in decoded if not isinstance(one, Failure)]
 
 
 def _findings(texts: Mapping[str, str]) -> list[Finding]:
@@ -167,9 +175,8 @@ def _findings(texts: Mapping[str, str]) -> list[Finding]:
 
 
 def _same_cause(done: list[_Done]) -> list[str]:
-    found = next((one.content for one in done if one.tool == "search_files" and not one.failed), None)
-    matches = cast("Mapping[str, Any]", found).get("matches", []) if isinstance(found, Mapping) else []
-    files = list(dict.fromkeys(match["file"] for match in matches))
+    found = [match.file for matches in _results(done, "search_files", Matches) for match in matches.matches]
+    files = list(dict.fromkeys(found))
     return files[:4] if len(files) > 1 else []
 
 
