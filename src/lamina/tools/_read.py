@@ -9,7 +9,17 @@ from typing import Any, Never, NoReturn, cast, get_args, get_origin
 import attrs
 from returns.result import Result
 
-from lamina.effect import ConstructionError, Need, Problem, Try, Where, read_needs, resolved_hints, run_fallible, where_of
+from lamina.effect import (
+    ConstructionError,
+    Need,
+    Problem,
+    Try,
+    Where,
+    read_needs,
+    resolved_hints,
+    run_fallible,
+    where_of,
+)
 from lamina.model import ToolSpec
 from lamina.schema import Codec, codec
 from lamina.tools._options import ToolOptions, checked_name
@@ -27,7 +37,7 @@ def tool_from_function(fn: Callable[..., Awaitable[Any]], options: ToolOptions) 
     if not inspect.iscoroutinefunction(fn):
         lines.append("a handler is `async def`; blocking work goes through anyio.to_thread.run_sync")
     hints = resolved_hints(fn)
-    parameters = [name for name in inspect.signature(fn).parameters]
+    parameters = list(inspect.signature(fn).parameters)
     input_type = hints.get(parameters[0]) if parameters else None
     if input_type is None:
         lines.append("the first parameter is the input, and has an annotation")
@@ -48,7 +58,9 @@ def tool_from_function(fn: Callable[..., Awaitable[Any]], options: ToolOptions) 
         handler=run_fallible(fn) if fallible else fn,
         input=described(input_type, f"the input of tool {label}", where),
         success=described(success, f"the value of tool {label}", where),
-        failure=None if failure is Never or failure is NoReturn else described(failure, f"the failures of tool {label}", where),
+        failure=None
+        if failure is Never or failure is NoReturn
+        else described(failure, f"the failures of tool {label}", where),
     )
 
 
@@ -104,12 +116,16 @@ def _outcomes(hints: Mapping[str, Any], token: object, lines: list[str]) -> tupl
     if token is not None:
         if get_origin(answer) is Result:
             lines.append("with a Try the handler returns its bare value, not a Result")
-        return answer, next(iter(get_args(token)), Never)
+        return answer, _never(next(iter(get_args(token)), Never))
     if get_origin(answer) is Result:
         value, error = get_args(answer)
-        return value, error
+        return value, _never(error)
     lines.append("it returns a bare value: declare failures with `ok: Try[...]`, or return a Result")
     return None, Never
+
+
+def _never(hint: object) -> object:
+    return Never if hint is NoReturn else hint
 
 
 def _predicate(available: Callable[..., bool | Awaitable[bool]] | None) -> Callable[..., Awaitable[bool]] | None:

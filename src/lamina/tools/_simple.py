@@ -25,7 +25,11 @@ def tool_from_plain_function(fn: Callable[..., Awaitable[Any]], options: ToolOpt
     hints = resolved_hints(fn)
     parameters = inspect.signature(fn).parameters.values()
     lines = [f"parameter {each.name} has no annotation" for each in parameters if each.name not in hints]
-    lines += [f"parameter {each.name} is variadic" for each in parameters if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    lines += [
+        f"parameter {each.name} is variadic"
+        for each in parameters
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+    ]
     if not inspect.iscoroutinefunction(fn):
         lines.append("a handler is `async def`; blocking work goes through anyio.to_thread.run_sync")
     if "return" not in hints:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeAlias, TypeVar, overload
 
 import attrs
+from returns.result import Result
 
-from lamina.approval import Ask
+from lamina.approval import Approval, Ask
 from lamina.call import ExecutionClass
 from lamina.effect import Need, Where
 from lamina.model import ToolSpec
-from lamina.schema import Codec
+from lamina.schema import Codec, JsonValue
 from lamina.tools._group import ConcurrencyGroup
 from lamina.tools._toolkit import Tools
+
+if TYPE_CHECKING:
+    from lamina.tools._dynamic import DynamicHandler, DynamicToolFailure
 
 In = TypeVar("In", covariant=True)
 Cmd = TypeVar("Cmd", contravariant=True)
@@ -72,3 +76,78 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
 
     def __repr__(self) -> str:
         return f"Tool({self.name!r}, {self.where})"
+
+    @overload
+    @staticmethod
+    def dynamic(
+        name: str,
+        schema: Mapping[str, JsonValue],
+        handler: DynamicHandler,
+        *,
+        needs_approval: Literal[True],
+        approval: Ask[Mapping[str, JsonValue]] | None = None,
+        description: str = "",
+        execution: ExecutionClass = "uncertain",
+        failure_mode: FailureMode = "return",
+    ) -> Tool[Approval, Mapping[str, JsonValue], Result[JsonValue, DynamicToolFailure]]: ...
+    @overload
+    @staticmethod
+    def dynamic(
+        name: str,
+        schema: Mapping[str, JsonValue],
+        handler: DynamicHandler,
+        *,
+        needs_approval: Literal[False] = False,
+        description: str = "",
+        execution: ExecutionClass = "uncertain",
+        failure_mode: FailureMode = "return",
+    ) -> Tool[Never, Mapping[str, JsonValue], Result[JsonValue, DynamicToolFailure]]: ...
+    @staticmethod
+    def dynamic(
+        name: str,
+        schema: Mapping[str, JsonValue],
+        handler: DynamicHandler,
+        *,
+        needs_approval: bool = False,
+        approval: Ask[Mapping[str, JsonValue]] | None = None,
+        description: str = "",
+        execution: ExecutionClass = "uncertain",
+        failure_mode: FailureMode = "return",
+    ) -> Tool[Any, Mapping[str, JsonValue], Result[JsonValue, DynamicToolFailure]]:
+        """Make a tool whose schema is known only at run time.
+
+        When to use: remote tools, and others that no type of yours describes. Arguments are held to the schema by the
+        package `jsonschema` (extra `dynamic`); a schema that refers to other documents refuses every call.
+
+        Args:
+            name: What the model calls it by.
+            schema: JSON Schema 2020-12 of the arguments; its type is `object`.
+            handler: Takes the arguments as plain JSON.
+            needs_approval: As for `@tool(...)`.
+            approval: As for `@tool(...)`.
+            description: What the model reads.
+            execution: What running a call twice does; nobody knows, unless you do.
+            failure_mode: What a declared failure does to the run.
+
+        Raises:
+            ConstructionError: The name or the schema is no good, or the package `jsonschema` is not installed.
+
+        Example:
+            >>> from returns.result import Result, Success
+            >>> async def ping(arguments):
+            ...     return Success({"pong": arguments["n"]})
+            >>> schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+            >>> Tool.dynamic("ping", schema, ping).spec.name
+            'ping'
+        """
+        from lamina.tools._dynamic import dynamic_tool  # it needs this module
+        from lamina.tools._options import ToolOptions
+
+        options = ToolOptions.checked(
+            needs_approval=needs_approval,
+            approval=approval,
+            name=name,
+            execution=execution,
+            failure_mode=failure_mode,
+        )
+        return dynamic_tool(name, schema, handler, description=description, options=options)

@@ -1,0 +1,125 @@
+"""Stage 6: ask for the calls that need approval, all of a batch at once, before any of them starts (AUTH-007)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, cast
+
+from returns.result import Failure, Result, Success
+
+from lamina.approval import (
+    LARGEST_PREVIEW,
+    LONGEST_TEXT,
+    MOST_TARGETS,
+    ApprovalDecision,
+    ApprovalRequest,
+    ApprovalUnavailable,
+    Approved,
+    Ask,
+    Denied,
+)
+from lamina.call import ToolDefect, ToolRejected, ToolSuccess, bound
+from lamina.effect import log
+from lamina.engine._deadline import Expired, within
+from lamina.engine._declare import readable
+from lamina.engine._digest import digest_of
+from lamina.engine._events import ApprovalDecided, ApprovalRequested
+from lamina.engine._failures import ApprovalDenied
+from lamina.engine._prepared import Compiled
+from lamina.engine._run import Call, Run
+
+
+async def approve(run: Run, calls: Sequence[Call]) -> ApprovalDenied | None:
+    """Ask for each call that needs it.
+
+    Returns:
+        The first denial, in declaration order, that ends the run; None where the run goes on.
+    """
+    asking = [(call, request) for call in calls if (request := _request_for(run, call)) is not None]
+    if len(asking) == 1:
+        denials = [await _decide(run, *asking[0])]
+    elif asking:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_decide(run, call, request)) for call, request in asking]
+        denials = [task.result() for task in tasks]
+    else:
+        return None
+    return next((denial for denial in denials if denial is not None), None)
+
+
+def _request_for(run: Run, call: Call) -> ApprovalRequest | None:
+    """Make the request of a call, if it needs one; a callable of the tool's `Ask` that breaks is the tool's defect."""
+    if call.outcome is not None or call.tool is None or call.tool.tool.ask is None:
+        return None
+    ask, agent = call.tool.tool.ask, run.prepared.agent
+    try:
+        if ask.when is not None and not ask.when(call.input):
+            return None
+        summary, targets = _summary(ask, call), tuple(ask.targets(call.input)) if ask.targets else ()
+    except Exception:
+        log().exception("the tool's Ask broke; the call does not run", tool=call.name, call=str(call.key))
+        call.outcome = ToolDefect("raised")
+        return None
+    expires = None if ask.expires is None else run.prepared.clock.now() + timedelta(seconds=ask.expires)
+    return ApprovalRequest(
+        id=f"approval:{call.key}",
+        key=call.key,
+        agent=agent.id,
+        conversation=None,
+        tool=call.name,
+        execution=call.tool.tool.execution,
+        summary=summary[:LONGEST_TEXT],
+        targets=tuple(str(target)[:LONGEST_TEXT] for target in targets[:MOST_TARGETS]),
+        risk=ask.risk,
+        preview=cast("ToolSuccess", bound(ToolSuccess(readable(call.arguments)), LARGEST_PREVIEW)).value,
+        arguments_digest=digest_of(call.arguments),
+        recoverable=ask.recoverable,
+        expires_at=expires,
+    )
+
+
+def _summary(ask: Ask[Any], call: Call) -> str:
+    if ask.summary is None:
+        return f"Call {call.name}."
+    return ask.summary if isinstance(ask.summary, str) else str(ask.summary(call.input))
+
+
+async def _decide(run: Run, call: Call, request: ApprovalRequest) -> ApprovalDenied | None:
+    tool, emit = request.tool, run.emit
+    where = {"turn": call.key.turn, "call": call.key.call, "tool": tool}
+    if emit is not None:
+        emit(ApprovalRequested, **where, summary=request.summary, risk=request.risk)
+    decision = await _ask(run, cast("Compiled", run.prepared.approve), call, request)
+    if isinstance(decision, Approved):
+        call.approved_by = decision.by
+        verdict, by, reason = "approved", decision.by, ""
+    elif isinstance(decision, Expired):
+        verdict, by, reason = "expired", "nobody", "Nobody answered in time."
+        call.outcome = ToolRejected("expired")
+    else:
+        verdict, by, reason = "denied", decision.by, decision.reason
+        call.outcome = ToolRejected("denied", f"The call was denied: {reason}" if reason else "")
+    if emit is not None:
+        emit(ApprovalDecided, **where, decision=verdict, by=by)
+    return None if call.outcome is None or request.recoverable else ApprovalDenied(call.key, tool, reason)
+
+
+async def _ask(run: Run, approve: Compiled, call: Call, request: ApprovalRequest) -> ApprovalDecision | Expired:
+    """Get an answer in time; an approver that is out of reach, breaks, or answers with something else says no."""
+    assert call.tool is not None
+    assert call.tool.tool.ask is not None
+    try:
+        answered: Result[ApprovalDecision, ApprovalUnavailable] | Expired = await within(
+            run.prepared.clock, call.tool.tool.ask.expires, lambda: approve(request, run.given)
+        )
+    except Exception:
+        log().exception("the approval service broke; the call is denied", tool=request.tool, call=str(request.key))
+        return Denied("runtime", "The approval service broke.")
+    if isinstance(answered, Expired):
+        return answered
+    if isinstance(answered, Failure):
+        return Denied("runtime", str(answered.failure()))
+    decision: object = answered.unwrap() if isinstance(answered, Success) else answered
+    return decision if isinstance(decision, Approved | Denied) else Denied("runtime", "There was no decision.")

@@ -1,0 +1,104 @@
+"""Asking the model once: the request, the reduction of its answer, and retries of what passes by itself (MODEL-006)."""
+
+from __future__ import annotations
+
+from returns.result import Failure, Result
+
+from lamina.engine._events import ModelStarted
+from lamina.engine._events import ReasoningDelta as ReasoningWritten
+from lamina.engine._events import TextDelta as TextWritten
+from lamina.engine._run import Run
+from lamina.engine._status import status_line
+from lamina.model import (
+    Message,
+    ModelError,
+    ModelProtocolError,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    Reducer,
+    ResponsePart,
+    StreamPart,
+    TextDelta,
+    UserMessage,
+    reduce,
+)
+
+_FIRST_PAUSE = 0.5
+
+
+class _Broken(BaseException):
+    """Ends a stream whose parts break the protocol; adapters let it pass, as they must for whatever `emit` raises."""
+
+
+async def ask_model(
+    run: Run, system: tuple[Message, ...], *, tools: bool
+) -> Result[ModelResponse, ModelError | ModelProtocolError]:
+    """Send the next request; a passing failure before the first part is retried as the policy allows.
+
+    Args:
+        run: The run.
+        system: The instructions and the output contract.
+        tools: Whether the model may call tools.
+    """
+    prepared, turn = run.prepared, run.state.turn + 1
+    request = _request(run, system, tools=tools)
+    retries = 0
+    while True:
+        if run.emit is None:
+            answered = await prepared.model.generate(request)
+            if not isinstance(answered, Failure):
+                return reduce(answered.unwrap())
+            error, untouched = answered.failure(), True
+        else:
+            run.emit(ModelStarted, turn=turn, attempt=retries + 1)
+            stream = _Stream(run, turn)
+            try:
+                streamed = await prepared.model.stream(request, stream.take)
+            except _Broken:
+                return stream.reducer.finish()
+            if not isinstance(streamed, Failure):
+                return stream.reducer.finish()
+            error, untouched = streamed.failure(), not stream.touched
+        pause = error.retry_after if error.retry_after is not None else _FIRST_PAUSE * 2**retries
+        left = prepared.policy.max_duration - run.elapsed()
+        if not (error.retryable and untouched and retries < prepared.policy.model_retries and pause < left):
+            return Failure(error)
+        retries += 1
+        await prepared.clock.sleep(pause)
+
+
+class _Stream:
+    """Takes the parts of one streamed response: reduces them, and tells the observers what is being written."""
+
+    __slots__ = ("_run", "_turn", "reducer", "touched")
+
+    def __init__(self, run: Run, turn: int) -> None:
+        self._run = run
+        self._turn = turn
+        self.reducer = Reducer()
+        self.touched = False
+
+    def take(self, part: StreamPart | ResponsePart) -> None:
+        self.touched = True
+        if self.reducer.feed(part) is not None:
+            raise _Broken
+        emit = self._run.emit
+        if emit is None:
+            return
+        if isinstance(part, TextDelta):
+            emit(TextWritten, turn=self._turn, text=part.text)
+        elif isinstance(part, ReasoningDelta):
+            emit(ReasoningWritten, turn=self._turn, text=part.text)
+
+
+def _request(run: Run, system: tuple[Message, ...], *, tools: bool) -> ModelRequest:
+    prepared = run.prepared
+    status = (UserMessage.of(status_line(run)),) if prepared.policy.run_status == "appended" else ()
+    # With no tools allowed they are still shown: the history holds calls of theirs.
+    return ModelRequest(
+        messages=(*system, *run.transcript.messages, *status),
+        tools=prepared.specs,
+        tool_choice="auto" if tools or not prepared.specs else "none",
+        output=prepared.output,
+    )

@@ -1,0 +1,76 @@
+"""The batch driver: the whole batch passes stages 1 to 6 before any handler starts; then its calls run (design §4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from lamina.call import Outcome, ToolFailure, ToolRejected
+from lamina.conversation import TurnAdvanced
+from lamina.engine._approve import approve
+from lamina.engine._check import check
+from lamina.engine._declare import declare, open_batch
+from lamina.engine._execute import execute
+from lamina.engine._failures import RunCause, ToolFailed
+from lamina.engine._run import Call, Run
+from lamina.engine._settle import close_batch, settle, tell
+from lamina.model import ModelResponse
+
+
+async def run_batch(run: Run, response: ModelResponse) -> tuple[list[Outcome], RunCause | None]:
+    """Run the calls of a complete response.
+
+    Returns:
+        The outcomes in declaration order, and what ends the run, if anything does.
+    """
+    declared = await declare(run, response)
+    calls = run.batch
+    ended_by: RunCause | None = None
+    if declared:
+        for call in calls:
+            await check(run, call)
+        ended_by = await approve(run, calls)
+    if ended_by is not None or not declared:
+        for call in calls:
+            call.outcome = call.outcome or ToolRejected("not-started")
+    for call in calls:
+        if call.outcome is not None:
+            await settle(run, call)
+    await _run_all(run, [call for call in calls if call.outcome is None])
+    ended_by = ended_by or _ending_failure(calls)
+    outcomes = close_batch(run)
+    await run.commit(TurnAdvanced(run.id, run.state.turn))
+    return outcomes, ended_by or run.journal_failure
+
+
+def refuse_batch(run: Run, response: ModelResponse) -> None:
+    """Answer every call of a response with `budget`: no handler runs, and nothing is durably declared (RUN-018)."""
+    open_batch(run, response)
+    for call in run.batch:
+        call.outcome = ToolRejected("budget")
+        tell(run, call, call.outcome)
+    close_batch(run)
+
+
+async def _run_all(run: Run, calls: Sequence[Call]) -> None:
+    """Run the calls side by side; one alone runs inline, and nothing is spawned for it."""
+    if not calls:
+        return
+    if len(calls) == 1:
+        await execute(run, calls[0], None)
+        if run.interruption.asked():
+            # The body swallowed the cancellation. Its outcome stands, and the run ends all the same.
+            raise asyncio.CancelledError
+        return
+    limit = run.prepared.policy.tool_concurrency
+    semaphore = asyncio.Semaphore(limit) if limit < len(calls) else None
+    async with asyncio.TaskGroup() as group:
+        for call in calls:
+            group.create_task(execute(run, call, semaphore))
+
+
+def _ending_failure(calls: Sequence[Call]) -> ToolFailed | None:
+    for call in calls:
+        if isinstance(call.outcome, ToolFailure) and call.tool is not None and call.tool.tool.failure_mode == "error":
+            return ToolFailed(call.key, call.name, call.outcome.error)
+    return None

@@ -1,0 +1,239 @@
+"""What a run tells its observers (behaviour §4). Events are the application's own and carry parameters and results.
+
+Results are redacted and bounded before an event holds them, and no exception's text is in any.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypeAlias, cast
+
+import attrs
+
+from lamina.engine._failures import Exhausted
+from lamina.model import FinishReason
+from lamina.schema import JsonValue
+
+
+@attrs.frozen(kw_only=True)
+class _Event:
+    """What every event says.
+
+    Attributes:
+        run: The run's id.
+        conversation: The conversation's id; None for a run without one.
+        agent: The agent's id.
+        sequence: From 0, without gaps.
+        timestamp: When it happened, UTC.
+        turn: The turn, from 1; None for what belongs to the whole run.
+        call: The call's id; None for what belongs to no call.
+        event_version: The version of this vocabulary.
+    """
+
+    run: str
+    conversation: str | None
+    agent: str
+    sequence: int
+    timestamp: datetime
+    turn: int | None = None
+    call: str | None = None
+    event_version: int = 1
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Give the event as plain JSON, its kind under `event`."""
+        values = cast("dict[str, JsonValue]", attrs.asdict(self))
+        values["timestamp"] = self.timestamp.isoformat()
+        return {"event": type(self).__name__, **values}
+
+
+@attrs.frozen(kw_only=True)
+class RunStarted(_Event):
+    """The input was accepted."""
+
+
+@attrs.frozen(kw_only=True)
+class TurnStarted(_Event):
+    """A turn begins."""
+
+
+@attrs.frozen(kw_only=True)
+class ModelStarted(_Event):
+    """The model is asked.
+
+    Attributes:
+        attempt: From 1; more where a passing failure is retried.
+    """
+
+    attempt: int = 1
+
+
+@attrs.frozen(kw_only=True)
+class TextDelta(_Event):
+    """The model writes."""
+
+    text: str
+
+
+@attrs.frozen(kw_only=True)
+class ReasoningDelta(_Event):
+    """The model thinks aloud."""
+
+    text: str
+
+
+@attrs.frozen(kw_only=True)
+class ToolCallDeclared(_Event):
+    """A complete response holds this call.
+
+    Attributes:
+        tool: The tool's name, as the model spelled it.
+        parameters: The arguments as JSON; the raw text where they are none.
+        provider_executed: Whether the provider ran it, and not this application.
+    """
+
+    tool: str
+    parameters: JsonValue
+    provider_executed: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class ApprovalRequested(_Event):
+    """Someone is asked whether the call may start."""
+
+    tool: str
+    summary: str
+    risk: str
+
+
+@attrs.frozen(kw_only=True)
+class ApprovalDecided(_Event):
+    """The answer: `approved`, `denied` or `expired`, and by whom."""
+
+    tool: str
+    decision: str
+    by: str
+
+
+@attrs.frozen(kw_only=True)
+class ToolCallStarted(_Event):
+    """The call's body runs next."""
+
+    tool: str
+
+
+@attrs.frozen(kw_only=True)
+class ToolCallSucceeded(_Event):
+    """The call gave its value."""
+
+    tool: str
+    result: JsonValue
+    provider_executed: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class ToolCallFailed(_Event):
+    """The call has another outcome than a value.
+
+    Attributes:
+        tool: The tool's name.
+        outcome: The outcome's tag: `ToolRejected`, `ToolFailure`, `ToolUnknownOutcome`, …
+        error_tag: For a declared failure its own tag, else the outcome's.
+        message: One sentence.
+    """
+
+    tool: str
+    outcome: str
+    error_tag: str
+    message: str
+    provider_executed: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class TurnCompleted(_Event):
+    """A response was accepted, and its calls, if any, are settled.
+
+    Attributes:
+        finish_reason: Why the model stopped.
+        input_tokens: What the request cost.
+        output_tokens: What the response cost.
+    """
+
+    finish_reason: FinishReason
+    input_tokens: int
+    output_tokens: int
+
+
+@attrs.frozen(kw_only=True)
+class OutputRejected(_Event):
+    """The final answer does not fit the output, and is asked for again."""
+
+    problems: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
+class BudgetWarning(_Event):
+    """Four fifths of a limit are used; once a limit and run.
+
+    Attributes:
+        limit: `turns`, `tool-calls`, `tokens`, `duration` or `context`.
+        consumed: What is used.
+        limit_value: What may be used.
+    """
+
+    limit: str
+    consumed: float
+    limit_value: float
+
+
+@attrs.frozen(kw_only=True)
+class RunCompleted(_Event):
+    """Terminal: the run gave its answer.
+
+    Attributes:
+        output: The answer as JSON.
+        turns: Model responses.
+        finish_reason: `completed` or `budget-exhausted`.
+        exhausted: The limit, for `budget-exhausted`.
+    """
+
+    output: JsonValue
+    turns: int
+    finish_reason: str
+    exhausted: Exhausted | None = None
+
+
+@attrs.frozen(kw_only=True)
+class RunFailed(_Event):
+    """Terminal: the run ended without an answer."""
+
+    error_tag: str
+    message: str
+
+
+@attrs.frozen(kw_only=True)
+class RunStopped(_Event):
+    """Terminal: the run was interrupted or cancelled; the outcomes of its calls came before."""
+
+    message: str
+
+
+RunEvent: TypeAlias = (
+    RunStarted
+    | TurnStarted
+    | ModelStarted
+    | TextDelta
+    | ReasoningDelta
+    | ToolCallDeclared
+    | ApprovalRequested
+    | ApprovalDecided
+    | ToolCallStarted
+    | ToolCallSucceeded
+    | ToolCallFailed
+    | TurnCompleted
+    | OutputRejected
+    | BudgetWarning
+    | RunCompleted
+    | RunFailed
+    | RunStopped
+)
+TERMINAL = (RunCompleted, RunFailed, RunStopped)

@@ -1,0 +1,136 @@
+"""An agent made ready for one runtime: everything that does not change from run to run, found once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias, TypeVar, cast
+
+import attrs
+import orjson
+from returns.result import Result
+
+from lamina.agent import Agent, AgentPolicy, Binding
+from lamina.approval import Approval, ApprovalDecision, ApprovalRequest, ApprovalUnavailable
+from lamina.call import Authorization, AuthorizationAnswer, AuthorizationRequest
+from lamina.conversation import Journal
+from lamina.effect import Clock, ConstructionError, Ids, Need, Problem, Scope, SystemClock, SystemIds, name_of
+from lamina.model import LanguageModel, Message, OutputSpec, SystemMessage, ToolSpec
+from lamina.tools import ConcurrencyGroup, Tool
+
+S = TypeVar("S")
+Given: TypeAlias = tuple[object, ...]
+"""The values of a runtime's seeds, in their order."""
+Compiled: TypeAlias = Callable[[Any, Given], Awaitable[Any]]
+
+_CONTRACT = (
+    "Your final answer is one JSON value and nothing else: no text before or after it, and no code fence. "
+    "It is valid against this JSON Schema:\n"
+)
+
+
+class Permits:
+    """The semaphores of a runtime's tools and groups, over all of its runs."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self) -> None:
+        self._made: dict[object, asyncio.Semaphore] = {}
+
+    def of(self, tool: Tool[Any, Any, Any]) -> tuple[asyncio.Semaphore, ...]:
+        """Give what a call has to hold, always in the same order, so that two calls never wait for each other."""
+        own = () if tool.max_concurrency is None else (self._semaphore(tool, tool.max_concurrency),)
+        return (*own, *(self._semaphore(group, group.limit) for group in tool.groups))
+
+    def _semaphore(self, owner: Tool[Any, Any, Any] | ConcurrencyGroup, limit: int) -> asyncio.Semaphore:
+        return self._made.setdefault(owner, asyncio.Semaphore(limit))
+
+
+@attrs.frozen(eq=False)
+class PreparedTool:
+    """A tool whose needs are resolved.
+
+    Attributes:
+        tool: The tool.
+        invoke: `invoke(input, given)` opens the call's request and runs the handler.
+        available: `available(None, given)`; None where it always is.
+        permits: What a call has to hold while it runs.
+    """
+
+    tool: Tool[Any, Any, Any]
+    invoke: Compiled
+    available: Compiled | None
+    permits: tuple[asyncio.Semaphore, ...]
+
+
+@attrs.frozen(eq=False)
+class PreparedAgent:
+    """An agent whose services are found."""
+
+    agent: Agent[Any, Any, Any]
+    policy: AgentPolicy
+    model: LanguageModel
+    tools: Mapping[str, PreparedTool]
+    specs: tuple[ToolSpec, ...]
+    contract: tuple[Message, ...]
+    output: OutputSpec | None
+    approve: Compiled | None
+    authorize: Compiled | None
+    journal: Journal | None
+    clock: Clock
+    ids: Ids
+
+
+async def _ask_approval(request: ApprovalRequest, approval: Approval) -> Result[ApprovalDecision, ApprovalUnavailable]:
+    return await approval.request(request)
+
+
+async def _ask_authorization(request: AuthorizationRequest, authorization: Authorization) -> AuthorizationAnswer:
+    return await authorization.authorize(request)
+
+
+def prepare(binding: Binding[Any, Any, Any], scope: Scope, permits: Permits) -> PreparedAgent:
+    """Compile an agent for a runtime whose plan has no problem with it."""
+    agent = binding.agent
+    tools = {tool.name: _prepare_tool(tool, scope, permits) for tool in agent.toolkit}
+    schema = None if agent.plain_output else agent.output.json_schema
+    contract = () if schema is None else (SystemMessage(_CONTRACT + orjson.dumps(schema).decode()),)
+    return PreparedAgent(
+        agent=agent,
+        policy=agent.policy,
+        model=_service(scope, LanguageModel),
+        tools=tools,
+        specs=tuple(each.tool.spec for each in tools.values()),
+        contract=contract,
+        output=None if schema is None else OutputSpec("answer", schema),
+        approve=_compiled(scope, Approval, _ask_approval),
+        authorize=_compiled(scope, Authorization, _ask_authorization),
+        journal=_service(scope, Journal) if scope.offers(Journal) else None,
+        clock=_service(scope, Clock) if scope.offers(Clock) else SystemClock(),
+        ids=_service(scope, Ids) if scope.offers(Ids) else SystemIds(),
+    )
+
+
+def _service(scope: Scope, key: Callable[..., S]) -> S:
+    """Give a service that lives for the app: a run is no request, so a shorter life would end under it."""
+    found = scope.value(key)
+    if found is None:
+        line = "it lives for one request, and an agent's runs need it for the app"
+        raise ConstructionError([Problem("LIFETIME", name_of(key), (line,), f'bind({name_of(key)}, life="app")')])
+    return cast("S", found)
+
+
+def _compiled(scope: Scope, key: type[Any], fn: Callable[..., Awaitable[Any]]) -> Compiled | None:
+    return scope.compile((Need(key.__name__.lower(), key),), fn) if scope.offers(key) else None
+
+
+def _prepare_tool(tool: Tool[Any, Any, Any], scope: Scope, permits: Permits) -> PreparedTool:
+    check = tool.available
+    available: Compiled | None = None
+    if check is not None:
+
+        async def ask(_: None, *services: object) -> bool:
+            return await check(*services)
+
+        available = scope.compile(tool.available_needs, ask)
+    return PreparedTool(tool, scope.compile(tool.needs, tool.handler), available, permits.of(tool))

@@ -1,0 +1,60 @@
+"""Stage 12: each result is recorded when it is there; the model sees the batch in order, whole or not at all."""
+
+from __future__ import annotations
+
+from lamina.call import Outcome, ToolFailure, ToolSuccess, interrupted, told
+from lamina.conversation import ResultSettled
+from lamina.effect import tag_of
+from lamina.engine._events import ToolCallFailed, ToolCallSucceeded
+from lamina.engine._run import Call, Run
+from lamina.model import ToolResult
+
+
+async def settle(run: Run, call: Call) -> None:
+    """Record a call's outcome and tell the observers; a call is settled once."""
+    outcome = call.outcome
+    if outcome is None or call.settled:
+        return
+    if run.prepared.journal is not None:
+        await run.commit(ResultSettled(call.key, outcome))
+    tell(run, call, outcome)
+
+
+def tell(run: Run, call: Call, outcome: Outcome) -> None:
+    """Count a call as settled, and tell the observers."""
+    call.settled = True
+    if run.emit is None:
+        return
+    where = {"turn": call.key.turn, "call": call.key.call, "tool": call.name}
+    if isinstance(outcome, ToolSuccess):
+        run.emit(ToolCallSucceeded, **where, result=outcome.value)
+        return
+    error_tag = tag_of(outcome.error) if isinstance(outcome, ToolFailure) else tag_of(outcome)
+    run.emit(ToolCallFailed, **where, outcome=tag_of(outcome), error_tag=error_tag, message=outcome.message)
+
+
+def close_batch(run: Run) -> list[Outcome]:
+    """Put the batch into the history: one result a call, in declaration order (RUN-005, RUN-006)."""
+    outcomes = [call.outcome for call in run.batch if call.outcome is not None]
+    assert len(outcomes) == len(run.batch), "every call of a batch has an outcome before the batch is closed"
+    run.transcript.close(
+        [
+            ToolResult(call.key.call, call.name, told(outcome), not isinstance(outcome, ToolSuccess))
+            for call, outcome in zip(run.batch, outcomes, strict=True)
+        ]
+    )
+    run.batch = []
+    return outcomes
+
+
+async def settle_interrupted(run: Run) -> None:
+    """Give every call of an open batch its honest outcome after a cancellation, and close the batch."""
+    if run.transcript.open_batch is None:
+        return
+    for call in run.batch:
+        if call.outcome is None:
+            execution = "uncertain" if call.tool is None else call.tool.tool.execution
+            call.outcome = interrupted(started=call.started, execution=execution)
+    for call in run.batch:
+        await settle(run, call)
+    close_batch(run)

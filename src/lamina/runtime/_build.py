@@ -1,0 +1,165 @@
+"""`build` and `try_build`: check everything, then bring it up (design §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from types import TracebackType
+from typing import Any, Generic, Never, TypeVar, cast, overload
+
+from returns.result import Failure, Result, Success
+
+from lamina.effect import Environment, Layer, Program, Seeds, SeedsFor, plan
+from lamina.runtime._builder import RuntimeBuilder
+from lamina.runtime._runtime import Core, Open, Runtime
+
+R = TypeVar("R")
+N = TypeVar("N")
+S = TypeVar("S")
+E = TypeVar("E")
+T_co = TypeVar("T_co", covariant=True)
+
+CLOSE_TIMEOUT = 10.0
+"""Seconds that releasing a resource may take before it is given up, and logged."""
+
+
+class Opening(Generic[T_co]):
+    """What `async with build(...)` enters: a plan without problems, and nothing acquired yet.
+
+    It may be entered in one task and left in another, as the fixtures of a test framework do.
+    """
+
+    __slots__ = ("_begin", "_environment")
+
+    def __init__(self, environment: Environment, begin: Callable[[Environment], Awaitable[T_co]]) -> None:
+        self._environment = environment
+        self._begin = begin
+
+    async def __aenter__(self) -> T_co:
+        """Acquire every service of the app, in parallel where the graph allows."""
+        return await self._begin(self._environment)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Release everything in reverse, also through repeated cancellations."""
+        await self._environment.close()
+
+
+@overload
+def build(
+    app: Layer[R, R, Never] | RuntimeBuilder[R, R, Never],
+    *,
+    programs: Iterable[Program[R]] = (),
+    close_timeout: float = CLOSE_TIMEOUT,
+) -> Opening[Runtime[R]]: ...
+@overload
+def build(
+    app: Layer[N, R, Never] | RuntimeBuilder[N, R, Never],
+    *,
+    programs: Iterable[Program[Any]] = (),  # Any: the plan checks these; no type can say "within R and S" here
+    seeds: SeedsFor[R, N, S],
+    close_timeout: float = CLOSE_TIMEOUT,
+) -> Opening[Open[R, S]]: ...
+def build(
+    app: Layer[Any, Any, Never] | RuntimeBuilder[Any, Any, Never],
+    *,
+    programs: Iterable[Program[Any]] = (),
+    seeds: SeedsFor[Any, Any, Any] | None = None,
+    close_timeout: float = CLOSE_TIMEOUT,
+) -> Opening[Any]:  # Any: the overloads say which of the two it gives
+    """Check an application, and give the context that opens it.
+
+    Everything is checked here, before anything is acquired: services that are missing, offered twice, or in a ring,
+    and whatever an agent, a tool or a policy asks for. A layer that may fail with a declared error is a type error
+    here: `catch` it, or use `try_build`.
+
+    Args:
+        app: The layers, or a `RuntimeBuilder`.
+        programs: Handlers and agents that will run, for apps that are layers.
+        seeds: Request-life services that each caller brings with it; `Open.given(...)` takes them.
+        close_timeout: Seconds that releasing one resource may take.
+
+    Returns:
+        An async context manager of the `Runtime`, or of an `Open` where there are seeds.
+
+    Raises:
+        ConstructionError: With every problem at once.
+
+    Example:
+        >>> import anyio
+        >>> from lamina.effect import handler, layer
+        >>> class Greetings:
+        ...     def greet(self, name: str) -> str:
+        ...         return f"Hello {name}"
+        >>> @handler
+        ... async def greet(name: str, greetings: Greetings) -> str:
+        ...     return greetings.greet(name)
+        >>> async def main() -> str:
+        ...     async with build(layer(Greetings)) as rt:
+        ...         return await rt.run(greet, "Ada")
+        >>> anyio.run(main)
+        'Hello Ada'
+    """
+    brought = cast("Seeds[Any] | None", seeds)
+    core = _core(app, programs, brought, close_timeout)
+
+    async def begin(environment: Environment) -> Runtime[Any] | Open[Any, Any]:
+        opened = await environment.open()
+        assert not isinstance(opened, Failure), "a layer that may fail was given to build, past the type checkers"
+        return Runtime(core, ()) if brought is None else Open(core, brought)
+
+    return Opening(core.environment, begin)
+
+
+def try_build(
+    app: Layer[R, R, E] | RuntimeBuilder[R, R, E],
+    *,
+    programs: Iterable[Program[R]] = (),
+    close_timeout: float = CLOSE_TIMEOUT,
+) -> Opening[Result[Runtime[R], E]]:
+    """Check an application whose layers may fail to open, and give the context that opens it.
+
+    A declared failure of a layer is the value; what was already up is released by then.
+
+    Args:
+        app: The layers, or a `RuntimeBuilder`.
+        programs: Handlers and agents that will run, for apps that are layers.
+        close_timeout: Seconds that releasing one resource may take.
+
+    Raises:
+        ConstructionError: With every problem at once.
+
+    Example:
+        >>> import anyio
+        >>> from lamina.effect import attempt
+        >>> class Db: ...
+        >>> @attempt
+        ... async def db() -> Result[Db, str]:
+        ...     return Failure("the disk is full")
+        >>> async def main() -> None:
+        ...     async with try_build(db) as built:
+        ...         print(built)
+        >>> anyio.run(main)
+        <Failure: the disk is full>
+    """
+    core = _core(app, programs, None, close_timeout)
+
+    async def begin(environment: Environment) -> Result[Runtime[R], E]:
+        opened = await environment.open()
+        if isinstance(opened, Failure):
+            return Failure(cast("E", opened.failure()))  # the plan's layers declare nothing but E
+        return Success(Runtime(core, ()))
+
+    return Opening(core.environment, begin)
+
+
+def _core(
+    app: Layer[Any, Any, Any] | RuntimeBuilder[Any, Any, Any],
+    programs: Iterable[Program[Any]],
+    seeds: Seeds[Any] | None,
+    close_timeout: float,
+) -> Core:
+    layer, built_in = (app.layer, app.programs) if isinstance(app, RuntimeBuilder) else (app, ())
+    checked = plan(layer, (*built_in, *programs), seeds)
+    checked.raise_problems()
+    return Core(checked, Environment(checked, close_timeout=close_timeout), close_timeout)

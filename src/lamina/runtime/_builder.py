@@ -1,0 +1,91 @@
+"""The fluent way to put an application together: layers and the programs that run on them, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Generic, Never, TypeVar, cast
+
+import attrs
+
+from lamina.agent import Binding
+from lamina.effect import ConstructionError, Layer, Plan, Problem, Program, Subset, empty_layer, plan
+
+In = TypeVar("In", covariant=True)
+Out = TypeVar("Out")
+Err = TypeVar("Err", covariant=True)
+R2 = TypeVar("R2")
+O2 = TypeVar("O2")
+E2 = TypeVar("E2")
+
+
+@attrs.frozen(eq=False, init=False)
+class RuntimeBuilder(Generic[In, Out, Err]):
+    """An application: its layers, its agents, its handlers. Immutable: each step gives a new builder.
+
+    `build(builder)` opens it, `builder.plan()` checks it; both look at everything at once. (There is no `.build()`
+    method: mypy would accept one although a service is missing.)
+
+    Attributes:
+        layer: All layers, as one.
+        programs: Everything that will run: its needs join the plan.
+
+    Example:
+        >>> from lamina.effect import layer
+        >>> class Log: ...
+        >>> RuntimeBuilder().provide(layer(Log)).plan().problems
+        ()
+    """
+
+    layer: Layer[In, Out, Err]
+    programs: tuple[Program[In], ...]
+
+    def __init__(self: RuntimeBuilder[Never, Never, Never]) -> None:
+        """Begin with nothing."""
+        object.__setattr__(self, "layer", empty_layer())
+        object.__setattr__(self, "programs", ())
+
+    def provide(self, layer: Layer[R2, O2, E2], /) -> RuntimeBuilder[In | R2, Out | O2, Err | E2]:
+        """Add a layer; it sees what all the others offer, and they see what it offers."""
+        return _with(self.layer | layer, self.programs)
+
+    def agent(self, binding: Binding[R2, Any, Any], /) -> RuntimeBuilder[In | R2, Out, Err]:
+        """Add an agent with its model.
+
+        Raises:
+            ConstructionError: Another agent has its id.
+        """
+        first = self.agents.get(binding.agent.id)
+        if first is not None:
+            lines = tuple(f'agent "{each.agent.id}"  {each.agent.where}' for each in (first, binding))
+            raise ConstructionError([Problem("DUPLICATE", f'agent "{binding.agent.id}"', lines, "another id for one")])
+        return self.program(binding)
+
+    def program(self, program: Program[R2], /) -> RuntimeBuilder[In | R2, Out, Err]:
+        """Add a handler, or anything else that runs, so that its needs are checked with the rest."""
+        return _with(self.layer, (*self.programs, program))
+
+    def replace(self, *fakes: Subset[Out]) -> RuntimeBuilder[In, Out, Err]:
+        """Put other implementations in the place of some, for a test; those replaced are never constructed."""
+        return _with(self.layer.replace(*fakes), self.programs)
+
+    @property
+    def agents(self) -> Mapping[str, Binding[In, Any, Any]]:
+        """The agents by their ids, in the order in which they were added."""
+        found: dict[str, Binding[In, Any, Any]] = {}
+        for program in self.programs:
+            if isinstance(program, Binding):
+                binding = cast("Binding[In, Any, Any]", program)
+                found[binding.agent.id] = binding
+        return MappingProxyType(found)
+
+    def plan(self) -> Plan:
+        """Check everything, and acquire nothing."""
+        return plan(self.layer, self.programs)
+
+
+def _with(layer: Layer[Any, Any, Any], programs: tuple[Program[Any], ...]) -> RuntimeBuilder[Any, Any, Any]:
+    made = cast("RuntimeBuilder[Any, Any, Any]", object.__new__(RuntimeBuilder))
+    object.__setattr__(made, "layer", layer)
+    object.__setattr__(made, "programs", programs)
+    return made

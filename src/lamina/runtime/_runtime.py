@@ -1,0 +1,208 @@
+"""The runtime: services that are up, and the one place that runs handlers and agents."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, Never, TypeVar, overload
+from weakref import WeakKeyDictionary
+
+from returns.result import Result
+
+from lamina.agent import Binding
+from lamina.conversation import History
+from lamina.effect import (
+    ConstructionError,
+    Environment,
+    Handler,
+    Layer,
+    Plan,
+    Problem,
+    Program,
+    Seeds,
+    caller_where,
+)
+from lamina.engine import (
+    Completed,
+    Emitter,
+    EventLog,
+    Given,
+    Permits,
+    PreparedAgent,
+    Run,
+    RunFailure,
+    RunHandle,
+    Sink,
+    prepare,
+    run_to_end,
+)
+
+Have = TypeVar("Have", contravariant=True)
+Seeded = TypeVar("Seeded")
+Cmd = TypeVar("Cmd")
+Ret = TypeVar("Ret")
+I = TypeVar("I")  # noqa: E741 - the input
+O = TypeVar("O")  # noqa: E741 - the output
+
+
+class Core:
+    """What all runtimes over one environment share, whatever seeds they were given."""
+
+    __slots__ = ("agents", "close_timeout", "environment", "handlers", "permits", "plan")
+
+    def __init__(self, plan: Plan, environment: Environment, close_timeout: float) -> None:
+        self.plan = plan
+        self.environment = environment
+        self.close_timeout = close_timeout
+        self.permits = Permits()
+        # By identity, and weakly: an agent that its owner drops is gone.
+        self.handlers: WeakKeyDictionary[Program[Any], Callable[[Any, Given], Awaitable[Any]]] = WeakKeyDictionary()
+        self.agents: WeakKeyDictionary[Program[Any], PreparedAgent] = WeakKeyDictionary()
+
+    async def handler(self, handler: Handler[Any, Any, Any]) -> Callable[[Any, Given], Awaitable[Any]]:
+        """Compile a handler, once; one that the plan has not seen is planned first."""
+        scope = await self.environment.admit(handler)
+        compiled = self.handlers[handler] = scope.compile(handler.needs, handler.fn)
+        return compiled
+
+    async def agent(self, binding: Binding[Any, Any, Any]) -> PreparedAgent:
+        """Prepare an agent, once; one that the plan has not seen is planned first."""
+        scope = await self.environment.admit(binding)
+        prepared = self.agents[binding] = prepare(binding, scope, self.permits)
+        return prepared
+
+    async def settle(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run a settlement in a task that the environment owns."""
+        await self.environment.settle(work, self.close_timeout)
+
+
+class Runtime(Generic[Have]):
+    """Runs handlers and agents whose needs it has; made by `build` and `try_build`.
+
+    `Have` is the union of the services it offers: running what needs another one is a type error, and what the types
+    cannot see is a `ConstructionError` before anything runs.
+    """
+
+    __slots__ = ("_core", "_given")
+
+    def __init__(self, core: Core, given: Given) -> None:
+        self._core = core
+        self._given = given
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that this runtime was built from."""
+        return self._core.plan
+
+    @overload
+    async def run(self, program: Handler[Have, Cmd, Ret], command: Cmd, /) -> Ret: ...
+    @overload
+    async def run(
+        self,
+        program: Binding[Have, I, O],
+        command: I,
+        /,
+        *,
+        history: History | None = None,
+        conversation: str | None = None,
+    ) -> Result[Completed[O], RunFailure]: ...
+    async def run(
+        self,
+        program: Handler[Have, Any, Any] | Binding[Have, Any, Any],
+        command: Any,
+        /,
+        *,
+        history: History | None = None,
+        conversation: str | None = None,
+    ) -> Any:  # Any: the overloads say what each program gives
+        """Run a handler with a command, or an agent with its input, to its end.
+
+        One handler call is one request: its request-life services are made for it and released after it, and a
+        `Failure` is thrown into them, so that a transaction rolls back. An agent's run is no request; each of its
+        tool calls is one.
+
+        Args:
+            program: The handler, or the agent with its model.
+            command: The handler's command, or the agent's input.
+            history: For an agent: what was said before; `completed.report.history` of an earlier run, say.
+            conversation: For an agent: the conversation to go on with; needs `Conversations`.
+
+        Returns:
+            The handler's own answer; for an agent `Success(Completed)` or `Failure(RunFailure)`.
+
+        Raises:
+            ConstructionError: The program was not registered, and needs what the runtime does not have.
+        """
+        core = self._core
+        if isinstance(program, Handler):
+            compiled = core.handlers.get(program) or await core.handler(program)
+            return await compiled(command, self._given)
+        run = await self._new_run(program, history, conversation)
+        return await run_to_end(run, command, core.settle)
+
+    def start(
+        self,
+        binding: Binding[Have, I, O],
+        given: I,
+        /,
+        *,
+        history: History | None = None,
+        conversation: str | None = None,
+    ) -> RunHandle[O]:
+        """Start an agent and hold it: observe its events, interrupt it, read its history at any time.
+
+        Args:
+            binding: The agent with its model.
+            given: The agent's input.
+            history: What was said before.
+            conversation: The conversation to go on with; needs `Conversations`.
+
+        Returns:
+            A handle, to be entered with `async with`.
+        """
+
+        async def prepare_run(log: EventLog) -> Run:
+            return await self._new_run(binding, history, conversation, log.append)
+
+        async def work(run: Run) -> Result[Completed[Any], RunFailure]:
+            return await run_to_end(run, given, self._core.settle)
+
+        return RunHandle(prepare_run, work)
+
+    async def _new_run(
+        self,
+        binding: Binding[Any, Any, Any],
+        history: History | None,
+        conversation: str | None,
+        sink: Sink | None = None,
+    ) -> Run:
+        if conversation is not None:
+            lines = (
+                f'agent "{binding.agent.id}" (conversation=)  {caller_where()}',
+                "this version has no Conversations",
+            )
+            raise ConstructionError([Problem("MISSING", "Conversations", lines, "history=... goes on from a history")])
+        core = self._core
+        prepared = core.agents.get(binding) or await core.agent(binding)
+        run_id = prepared.ids.new("run")
+        emit = None if sink is None else Emitter(sink, run_id, conversation, binding.agent.id, prepared.clock)
+        return Run(run_id, prepared, self._given, history, emit)
+
+
+class Open(Generic[Have, Seeded]):
+    """A runtime that waits for what each call brings: its only use is `given`."""
+
+    __slots__ = ("_core", "_seeds")
+
+    def __init__(self, core: Core, seeds: Seeds[Seeded]) -> None:
+        self._core = core
+        self._seeds = seeds
+
+    def given(self, values: Layer[Never, Seeded, Never], /) -> Runtime[Have | Seeded]:
+        """Give the seeds' values for one caller: `bind(Principal).value(p) | bind(Caller).value(c)`.
+
+        It makes nothing and acquires nothing, so it may be called for every request.
+
+        Raises:
+            ConstructionError: A seed has no value, or a value has no seed; forgetting one is a type error, too.
+        """
+        return Runtime(self._core, self._seeds.given(values))
