@@ -57,7 +57,7 @@ class Codec(Generic[T]):
 
         Example:
             >>> codec(dict[str, int]).decode({"a": 1, "b": "2"})
-            <Failure: Mismatch(problems=('$[key 2]: expected integer',))>
+            <Failure: $[key 2]: expected integer>
         """
         try:
             if self._endless:
@@ -78,7 +78,7 @@ class Codec(Generic[T]):
 
         Example:
             >>> codec(int).decode_json("NaN")
-            <Failure: Mismatch(problems=('$: not JSON: NaN and Infinity are no JSON numbers, at line 1 column 1',))>
+            <Failure: $: not JSON: NaN and Infinity are no JSON numbers, at line 1 column 1>
         """
         try:
             value = parse(text, limits)
