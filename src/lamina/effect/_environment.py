@@ -17,9 +17,9 @@ from lamina.effect._gate import Gate
 from lamina.effect._graph import Made, Node, Seeded, reachable
 from lamina.effect._hosts import Hosts
 from lamina.effect._names import name_of
-from lamina.effect._outlast import outlast
+from lamina.effect._outlast import GRACE, outlast
 from lamina.effect._plan import AnyProgram, Plan, Sight
-from lamina.effect._settle import GRACE, Settlements
+from lamina.effect._settle import Settlements
 from lamina.effect._signature import Need
 from lamina.effect._tagged import message_of
 
@@ -133,10 +133,6 @@ class Environment:
             if was_open:
                 with anyio.CancelScope() as guard:
                     await outlast(self._wind_down(), guard, self._close_timeout + GRACE)
-                if guard.cancel_called:
-                    self._hosts.errors.append(
-                        TimeoutError(f"not released after {self._close_timeout:g} s; left behind")
-                    )
         finally:
             self._state = "closed"
             self._closed.set()

@@ -10,6 +10,7 @@ Laws that hold here, each of which breaks something when it does not:
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import anyio
@@ -20,7 +21,7 @@ from lamina.effect._cells import Broken, Cell, Cells, Failed, Up
 from lamina.effect._clock import Clock
 from lamina.effect._gate import Gate
 from lamina.effect._graph import Made
-from lamina.effect._outlast import outlast
+from lamina.effect._outlast import GRACE, outlast
 from lamina.effect._resource import Held, enter, finish, throw
 from lamina.effect._tree import Leaf
 
@@ -119,10 +120,10 @@ class Hosts:
             if held is None:
                 return
             error = await self._hold(cell, held, guard)
-            if guard.cancel_called and isinstance(error, anyio.get_cancelled_exc_class()):
-                error = TimeoutError(f"{held[0]} was not released within {self._close_timeout:g} s")
-            if error is not None:
-                self.errors.append(error)
+            if not isinstance(error, anyio.get_cancelled_exc_class()):
+                self.errors.extend([error] if error is not None else [])
+            elif guard.cancel_called:
+                self.errors.append(TimeoutError(f"{held[0]} was not released within {self._close_timeout:g} s"))
 
     async def _hold(self, cell: Cell, held: Held, guard: anyio.CancelScope) -> BaseException | None:
         """Hold a resource until all is over, and leave it; give what went wrong."""
@@ -132,7 +133,7 @@ class Hosts:
             if not self._stop.is_set() and not _backend.is_native(cancelled):
                 return await self._died(held, cancelled, guard)
             self.stop()  # the event loop is being shut down
-        return await outlast(self._leave_after_users(cell, held), guard, self._time_left())
+        return await outlast(self._leave_after_users(cell, held, guard), guard, inf)
 
     async def _died(self, held: Held, cancelled: BaseException, guard: anyio.CancelScope) -> BaseException:
         """Leave a resource whose own task group, or scope, has given up.
@@ -149,7 +150,11 @@ class Hosts:
         self._gate.blame(error)
         return error
 
-    async def _leave_after_users(self, cell: Cell, held: Held) -> BaseException | None:
+    async def _leave_after_users(self, cell: Cell, held: Held, guard: anyio.CancelScope) -> BaseException | None:
+        """Leave a resource when all that was made of it has been; each of those has its own deadline.
+
+        Where they have used up the time, there is a little left for this one.
+        """
         waiting, seen = list(cell.users), set[int]()
         while waiting:
             user = waiting.pop()
@@ -159,11 +164,9 @@ class Hosts:
             waiting.extend(user.users)
             if user.closed is not None:
                 await user.closed.wait()
-        return await finish(held)
-
-    def _time_left(self) -> float:
         assert self._deadline is not None
-        return max(0.0, self._deadline - anyio.current_time())
+        guard.deadline = max(self._deadline, anyio.current_time() + min(GRACE, self._close_timeout))
+        return await finish(held)
 
 
 async def _awaited(leaf: Leaf, values: list[Any]) -> Up | Failed:  # Any: services

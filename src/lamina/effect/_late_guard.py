@@ -19,7 +19,8 @@ from typing import Any, Protocol, cast
 import anyio
 from anyio._backends import _asyncio as _anyio  # pyright: ignore[reportPrivateImportUsage] - see above
 
-from lamina.effect._outlast import go_on
+from lamina.effect._backend import is_native
+from lamina.effect._outlast import go_on, overdue
 
 
 class _Scope(Protocol):
@@ -70,6 +71,10 @@ def outlast_here(work: Coroutine[Any, Any, None], outer: _Scope | None, seconds:
     shield.see_to_it()
     try:
         yield from go_on(work, waits_for, shield.see_to_it)
+    except asyncio.CancelledError as cancelled:
+        if shield.is_over() and not is_native(cancelled):
+            raise overdue(seconds) from None
+        raise
     finally:
         shield.end()
 
@@ -107,6 +112,10 @@ class _LateShield:
         if scope is not None and not scope.shield:
             scope.shield = True
             scope.deadline = min(scope.deadline, self._deadline)
+
+    def is_over(self) -> bool:
+        """Tell whether the time is over."""
+        return anyio.current_time() >= self._deadline
 
     def end(self) -> None:
         """Take it away."""

@@ -13,6 +13,9 @@ from lamina.effect import _backend
 
 T = TypeVar("T")
 
+GRACE = 1.0
+"""Seconds that are given, after the time is over, to what ignores its cancel, and to what could not begin before."""
+
 
 async def outlast(work: Coroutine[Any, Any, T], guard: anyio.CancelScope, seconds: float) -> T:
     """Await `work` to its end though this task is cancelled; the cancel is raised afterwards.
@@ -26,10 +29,23 @@ async def outlast(work: Coroutine[Any, Any, T], guard: anyio.CancelScope, second
         work: What has to be finished.
         guard: A scope that is open around it; it is shielded, and cancelled when the time is over.
         seconds: How long it may take.
+
+    Raises:
+        TimeoutError: It took longer, and was cancelled.
     """
     guard.shield = True
     guard.deadline = anyio.current_time() + seconds
-    return await (work if _backend.on_trio() else without_native_cancels(work))
+    try:
+        return await (work if _backend.on_trio() else without_native_cancels(work))
+    except anyio.get_cancelled_exc_class() as cancelled:
+        if guard.cancel_called and not _backend.is_native(cancelled):
+            raise overdue(seconds) from None
+        raise
+
+
+def overdue(seconds: float) -> TimeoutError:
+    """Say that work was cancelled because its time was over."""
+    return TimeoutError(f"what had to be finished was not, within {seconds:g} s")
 
 
 @coroutine
@@ -76,6 +92,9 @@ def go_on(
         if missed is not None:
             raise missed from None
         return cast("T", end.value)
+    except asyncio.CancelledError as cancelled:
+        # anyio lets its own cancels out of a scope in which the task was cancelled natively, too.
+        raise missed or cancelled from None
     finally:
         work.close()
 

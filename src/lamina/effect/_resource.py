@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from lamina.effect._tree import Leaf
 
@@ -62,7 +62,7 @@ async def throw(held: Held, error: BaseException) -> BaseException | None:
     except StopAsyncIteration:
         return None
     except BaseException as raised:
-        return error if _is_same(raised, error) else raised
+        return _besides(raised, error) or error
     finally:
         error.__traceback__ = traceback
     return await _yielded_again(held)
@@ -74,10 +74,18 @@ async def _yielded_again(held: Held) -> RuntimeError:
     return RuntimeError(f"{leaf} yielded again; it has to yield once  {leaf.where}")
 
 
-def _is_same(raised: BaseException, error: BaseException) -> bool:
-    """Tell whether what came out is what went in; a generator turns the two stops into a RuntimeError."""
-    stops = isinstance(error, StopIteration | StopAsyncIteration) and isinstance(raised, RuntimeError)
-    return raised is error or (stops and raised.__cause__ is error)
+def _besides(raised: BaseException, error: BaseException) -> BaseException | None:
+    """Give what came out besides what went in.
+
+    A generator turns the two stops into a RuntimeError, and a task group puts what it lets through into a group.
+    """
+    if raised is error:
+        return None
+    if isinstance(raised, BaseExceptionGroup):
+        return cast("BaseExceptionGroup[BaseException]", raised).split(lambda one: one is error)[1]
+    if isinstance(error, StopIteration | StopAsyncIteration) and raised.__cause__ is error:
+        return None
+    return raised
 
 
 async def leave_all(entered: list[Held], error: BaseException | None) -> BaseException | None:
