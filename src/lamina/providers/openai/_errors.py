@@ -86,12 +86,11 @@ def reason_of_status(status: int, error: Object, headers: Mapping[str, str], mod
 
 def error_of_status(status: int, body: object, headers: Mapping[str, str], model: str) -> ModelError:
     """Make the error of an HTTP status and its body, whose words go into `detail` alone."""
-    members = cast("Object", body) if isinstance(body, dict) else {}
-    error = object_in(members, "error") or members
-    if not error:
-        said = text_in(members, "error") or (body if isinstance(body, str) else "")
-        error = {"message": said}
-    return ModelError(reason_of_status(status, error, headers, model), text_in(error, "message"))
+    said: Object = {"message": body} if isinstance(body, str) else {}
+    if isinstance(body, dict):
+        said = cast("Object", body)
+        said = object_in(said, "error") or {"message": text_in(said, "error"), **said}
+    return ModelError(reason_of_status(status, said, headers, model), text_in(said, "message"))
 
 
 def error_in_message(message: Object, model: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-_KNOWN = {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$ref", "$defs"}
-_KNOWN |= {"description", "title", "pattern", "format", "minimum", "maximum", "multipleOf", "minItems", "maxItems"}
+_SHAPE = {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$ref", "$defs"}
+_LIMITS = {"description", "title", "pattern", "format", "minimum", "maximum", "multipleOf", "minItems", "maxItems"}
 
 
 def is_strict(schema: object) -> bool:
@@ -22,7 +22,7 @@ def is_strict(schema: object) -> bool:
     if not isinstance(schema, Mapping):
         return False
     node = cast("Mapping[str, object]", schema)
-    if not _KNOWN.issuperset(node):
+    if not (_SHAPE | _LIMITS).issuperset(node):
         return False
     properties = _mapping(node.get("properties"))
     if "properties" in node or node.get("type") == "object":

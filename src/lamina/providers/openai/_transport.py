@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from anyio import to_thread
@@ -18,6 +18,7 @@ from lamina.providers.openai._broken import Broken
 from lamina.providers.openai._config import OpenAIConfig
 from lamina.providers.openai._content import Wire
 from lamina.providers.openai._errors import error_of_status
+from lamina.providers.openai._reading import Object
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -82,6 +83,22 @@ class Client:
                 response = await opening.__aenter__()
             held.push_async_callback(_close, response)
             yield Response(response.http_response)
+
+    async def ask(self, path: str, body: Wire) -> Object:
+        """Send any other request of the server's and give its JSON.
+
+        Args:
+            path: Below the API's address, or an address of its own.
+            body: Of the request.
+
+        Raises:
+            Broken: The provider refused it, or could not be reached.
+        """
+        with translated(self._model):
+            answer: object = await self._sdk.post(path, cast_to=object, body=body)
+        if not isinstance(answer, dict):
+            raise Broken.unreadable("a message of the provider is no JSON object")
+        return cast("Object", answer)
 
 
 async def _close(response: Any) -> None:  # Any: the SDK's response, generic over what nobody parses here
