@@ -1,1 +1,102 @@
-"""lamina: typed layers for async services, agents, and applications that agents may use."""
+"""lamina: typed layers for async services, agents, and applications that agents may use.
+
+The names that most programs begin with. The rest is in the folders: `lamina.effect` (layers, results, clock, ids),
+`lamina.schema`, `lamina.model`, `lamina.providers`, `lamina.tools`, `lamina.approval`, `lamina.agent`, `lamina.engine`
+(events, failures), `lamina.conversation`, `lamina.runtime`, `lamina.testing`.
+
+A name is imported when it is first asked for: who uses only the layers does not pay for the agents.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lamina.agent import Agent, AgentPolicy, Binding
+    from lamina.approval import Approval, Ask
+    from lamina.effect import (
+        ConstructionError,
+        Handler,
+        Layer,
+        Try,
+        attempt,
+        bind,
+        fallible,
+        handler,
+        layer,
+        scoped,
+        seed,
+        tagged,
+    )
+    from lamina.engine import Completed, RunFailure, RunHandle
+    from lamina.runtime import Runtime, RuntimeBuilder, build, try_build
+    from lamina.tools import Tool, Toolkit, tool
+
+_HOMES = {
+    "agent": ("Agent", "AgentPolicy", "Binding"),
+    "approval": ("Approval", "Ask"),
+    "effect": (
+        "ConstructionError",
+        "Handler",
+        "Layer",
+        "Try",
+        "attempt",
+        "bind",
+        "fallible",
+        "handler",
+        "layer",
+        "scoped",
+        "seed",
+        "tagged",
+    ),
+    "engine": ("Completed", "RunFailure", "RunHandle"),
+    "runtime": ("Runtime", "RuntimeBuilder", "build", "try_build"),
+    "tools": ("Tool", "Toolkit", "tool"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Agent",
+    "AgentPolicy",
+    "Approval",
+    "Ask",
+    "Binding",
+    "Completed",
+    "ConstructionError",
+    "Handler",
+    "Layer",
+    "RunFailure",
+    "RunHandle",
+    "Runtime",
+    "RuntimeBuilder",
+    "Tool",
+    "Toolkit",
+    "Try",
+    "attempt",
+    "bind",
+    "build",
+    "fallible",
+    "handler",
+    "layer",
+    "scoped",
+    "seed",
+    "tagged",
+    "tool",
+    "try_build",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its folder, once."""
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'lamina' has no attribute {name!r}")
+    found: object = getattr(import_module(f"lamina.{home}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

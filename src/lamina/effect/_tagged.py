@@ -46,9 +46,11 @@ def tagged(template: str) -> Callable[[type[T]], type[T]]:
     """
 
     def decorate(cls: type[T]) -> type[T]:
-        if "__str__" not in cls.__dict__:
-            setattr(cls, "__str__", _message)  # noqa: B010 - the checkers refuse to see a method assigned
-        made = attrs.frozen(cls)
+        for name, method in _METHODS.items():
+            if name not in cls.__dict__:
+                setattr(cls, name, method)
+        # Programs hold many errors and compare few: methods that all share are not compiled for each class anew.
+        made = attrs.frozen(cls, eq=False, repr=False)
         marked = cast("_Tagged", made)
         marked.__tag__ = cls.__name__
         marked.__template__ = template
@@ -83,6 +85,28 @@ class _Named(dict[str, object]):
 
 def _message(self: _Tagged) -> str:
     return self.__template__.format_map(_Named(self))
+
+
+def _compared(error: attrs.AttrsInstance) -> tuple[object, ...]:
+    return tuple([getattr(error, field.name) for field in attrs.fields(type(error)) if field.eq])
+
+
+def _equal(self: attrs.AttrsInstance, other: object) -> bool:
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    return _compared(self) == _compared(cast("attrs.AttrsInstance", other))
+
+
+def _hash(self: attrs.AttrsInstance) -> int:
+    return hash((type(self), _compared(self)))
+
+
+def _repr(self: attrs.AttrsInstance) -> str:
+    shown = (f"{field.name}={getattr(self, field.name)!r}" for field in attrs.fields(type(self)) if field.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+_METHODS = {"__str__": _message, "__eq__": _equal, "__hash__": _hash, "__repr__": _repr}
 
 
 def tag_of(error: object) -> str:
