@@ -21,7 +21,7 @@ def length(number: int) -> PurePosixPath:
 
 
 plain = Encoded(str, decode=PurePosixPath, encode=str)
-bounded = Encoded(Annotated[str, MinLen(1)], decode=parse, encode=str)
+bounded = Encoded(str, decode=parse, encode=str, limits=(MinLen(1),))
 checked = Encoded(str, decode=parse, encode=str, expected="a path")
 Encoded(str, decode=length, encode=str)  # ERR
 Encoded(str, decode=parse, encode=len)  # ERR

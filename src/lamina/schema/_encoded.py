@@ -26,10 +26,11 @@ class Encoded(Generic[E, T]):
     the encoded side's, with its limits.
 
     Args:
-        encoded: The type of the JSON side, with limits if you like: `Annotated[str, MaxLen(200)]`.
+        encoded: The type of the JSON side.
         decode: From the encoded side to the value. It may return the value or a `Result`; a `Failure` or an exception
             is a problem at that path, and its text is not quoted.
         encode: From the value to the encoded side.
+        limits: Limits of the JSON side, of `annotated_types`: `(MaxLen(200),)`.
         expected: What the problem says, after "expected"; the type's name otherwise.
 
     Example:
@@ -46,6 +47,7 @@ class Encoded(Generic[E, T]):
     encoded: type[E]
     decode: Callable[[E], T | Result[T, Any]] = attrs.field(kw_only=True)  # any error: its text is not read
     encode: Callable[[T], E] = attrs.field(kw_only=True)
+    limits: tuple[object, ...] = attrs.field(default=(), kw_only=True)
     expected: str | None = attrs.field(default=None, kw_only=True)
 
 

@@ -134,8 +134,10 @@ class Shapes:
         own: list[Encoded[Any, Any]] = [item for item in metadata if isinstance(item, Encoded)]
         if own:
             if len(own) > 1 or limits:
-                raise Undescribable("write the limits into the type that Encoded(...) names, and one Encoded only")
-            shape: Shape = Converted(self.shape(own[0].encoded), own[0], get_origin(hint) or hint)
+                raise Undescribable("write the limits as Encoded(..., limits=(...)), and one Encoded only")
+            inner, inner_limits = self._shape(own[0].encoded), tuple(limits_in(own[0].limits))
+            inner = inner.limited(inner_limits) if inner_limits else inner
+            shape: Shape = Converted(inner, own[0], get_origin(hint) or hint)
         else:
             shape = self._shape(hint, tagged)
         if limits:

@@ -41,7 +41,7 @@ def to_wire(colour: Rgb) -> Wire:
     return Wire(bytes([colour.red, colour.green, colour.blue]).hex())
 
 
-Path = Annotated[PurePosixPath, Encoded(Annotated[str, at.MinLen(1)], decode=to_path, encode=str)]
+Path = Annotated[PurePosixPath, Encoded(str, decode=to_path, encode=str, limits=(at.MinLen(1),))]
 Colour = Annotated[Rgb, Encoded(Wire, decode=from_wire, encode=to_wire, expected="a colour")]
 
 
@@ -79,5 +79,5 @@ def test_what_is_written_must_be_of_the_type() -> None:
 
 
 def test_limits_belong_to_the_encoded_side() -> None:
-    with pytest.raises(ConstructionError, match="into the type that Encoded"):
+    with pytest.raises(ConstructionError, match="as Encoded"):
         codec(Annotated[PurePosixPath, Encoded(str, decode=PurePosixPath, encode=str), at.MinLen(1)])
