@@ -34,7 +34,7 @@ class Refusal:
 
 
 def pyright(paths: Iterable[Path]) -> list[Refusal]:
-    done = _run("-m", "pyright", "--outputjson", *map(str, paths), accepted=(0, 1))
+    done = _run("-m", "pyright", "--pythonpath", sys.executable, "--outputjson", *map(str, paths), accepted=(0, 1))
     report = json.loads(done)
     return [
         Refusal("pyright", Path(one["file"]), one["range"]["start"]["line"] + 1, one["message"].replace("\n", " "))

@@ -1,5 +1,7 @@
 """What applications get for their own tests: scripted models, and suites that hold an implementation to its port."""
 
+from lamina.testing._clock import VirtualClock
+from lamina.testing._ids import FixedIds
 from lamina.testing._language_model import ModelConformanceError, ModelReport, check_language_model
 from lamina.testing._live import LiveShapedModel, Seen, Step, see
 from lamina.testing._scripted import ScriptedModel, ScriptMismatch
@@ -20,6 +22,7 @@ __all__ = [
     "PLAIN_REQUEST",
     "SCRIPTED_USAGE",
     "TOOLS_REQUEST",
+    "FixedIds",
     "LiveShapedModel",
     "ModelConformanceError",
     "ModelReport",
@@ -30,6 +33,7 @@ __all__ = [
     "Seen",
     "Step",
     "Turn",
+    "VirtualClock",
     "call_tool",
     "check_language_model",
     "fail",
