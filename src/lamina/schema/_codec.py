@@ -39,8 +39,6 @@ class Codec(Generic[T]):
         self.name = name
         self._shape = shape
         self._endless = endless
-        self._read: Hook = shape.reader(False)
-        self._write: Hook = shape.writer(False)
 
     def __repr__(self) -> str:
         return f"codec({self.name})"
@@ -130,6 +128,18 @@ class Codec(Generic[T]):
             about: Schema = {"description": self._shape.text} if isinstance(self._shape, Described) else {}
             return defs.whole({**top.body(defs), **about})
         return defs.whole(self._shape.describe(defs))
+
+    # Compiling takes most of the time that a codec costs, and many codecs go one way only, so each way waits for its use.
+
+    @cached_property
+    def _read(self) -> Hook:
+        with _COMPILING:
+            return self._shape.reader(False)
+
+    @cached_property
+    def _write(self) -> Hook:
+        with _COMPILING:
+            return self._shape.writer(False)
 
     @cached_property
     def _slow_read(self) -> Hook:
