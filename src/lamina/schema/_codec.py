@@ -129,7 +129,7 @@ class Codec(Generic[T]):
             return defs.whole({**top.body(defs), **about})
         return defs.whole(self._shape.describe(defs))
 
-    # Compiling takes most of the time that a codec costs, and many codecs go one way only, so each way waits for its use.
+    # Compiling is most of what a codec costs, and many codecs go one way only, so each way waits for its first use.
 
     @cached_property
     def _read(self) -> Hook:
