@@ -8,7 +8,10 @@ from typing import Any
 import attrs
 import pytest
 
-from lamina.model import Usage
+from lamina.model import LanguageModel, Usage
+from lamina.providers.local import LocalConfig, LocalModel
+from lamina.providers.local._server import serving
+from lamina.providers.local._weights import NAME, weights
 from lamina.providers.openai import OpenAIConfig, OpenAIModel
 from lamina.providers.openai._transport import open_client
 from lamina.testing import ModelSituations, Prepared, check_language_model
@@ -118,6 +121,35 @@ async def over_loopback() -> AsyncIterator[OverLoopback]:
         async with open_client(config) as one, open_client(hasty) as two, open_client(nobody) as three:
             models = [OpenAIModel(config, one), OpenAIModel(hasty, two), OpenAIModel(nobody, three)]
             yield OverLoopback(server, *models)
+
+
+class InProcess(ModelSituations):
+    """The packaged model: nobody knows what it will say, so only what every answer owes is looked at."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+
+    async def plain_text(self) -> Prepared:
+        return Prepared(self.model, repeatable=False)
+
+    async def structured_output(self) -> Prepared:
+        return Prepared(self.model, repeatable=False)
+
+    async def usage_last(self) -> Prepared:
+        return Prepared(self.model, repeatable=False)
+
+
+@pytest.mark.needs("local-model")
+async def test_the_packaged_model_does_what_a_language_model_owes() -> None:
+    path = weights()
+    assert path is not None
+    config = LocalConfig(context_tokens=2048, max_output_tokens=400, threads=1)
+    async with serving(path, config) as address:
+        served = OpenAIConfig(NAME, f"{address}/v1", "none", 0.0, config.max_output_tokens, 120.0, strict=False)
+        async with open_client(served) as client:
+            model = LocalModel(OpenAIModel(served, client), client, address, config)
+            report = await check_language_model(InProcess(model), patience=300.0)
+    assert report.checked == ("plain_text", "usage_last", "structured_output")
 
 
 async def test_openai_does_what_a_language_model_owes(over_loopback: OverLoopback) -> None:

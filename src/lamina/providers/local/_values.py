@@ -13,7 +13,7 @@ MOST_WORDS = 8
 """The longest text that is copied, in words."""
 MOST_VALUES = 96
 
-_EDGES = ".,;:!?\"'()[]{}<>`"
+_EDGES = " \t\r\n.,;:!?\"'()[]{}<>`"
 _PATH = re.compile(r"[\w./-]*\w[./]\w[\w./-]*")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
 
