@@ -36,6 +36,8 @@ def made_by(make: Make, kinds: tuple[Kind, ...], life: Life, key: object = _NOT_
         raise _refused(make, _EXPECTED[kinds])
     if life not in ("app", "request"):
         raise _refused(make, f"life is 'app' or 'request', not {life!r}")
+    if kind == "attempt" and life == "request":
+        raise _refused(make, "lives as long as the app; a call's type has no place for the failure of its services")
     needs = read_needs(make)
     offer = _offer_of(make, kind) if key is _NOT_GIVEN else key
     return Layer(Leaf(offer, needs, make, kind, life, name_of(make), caller_where()))

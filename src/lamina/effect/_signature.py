@@ -13,7 +13,7 @@ import attrs
 
 from lamina.effect._construction import ConstructionError, Problem
 from lamina.effect._names import name_of
-from lamina.effect._where import where_of
+from lamina.effect._where import caller_locals, where_of
 
 _Parameter = inspect.Parameter
 _AnyCallable = Callable[..., object]
@@ -58,15 +58,22 @@ def resolved_hints(fn: _AnyCallable) -> Mapping[str, Any]:  # Any: an annotation
     if function is None:
         return {}
     written = cast("dict[str, object]", getattr(function, "__annotations__", {}))
-    scope = _module_of(fn) if any(isinstance(hint, str) for hint in written.values()) else None
+    module = _module_of(fn) if any(isinstance(hint, str) for hint in written.values()) else {}
     try:
-        return typing.get_type_hints(function, localns=scope, include_extras=True)
+        try:
+            return _hints(function, module)
+        except NameError:  # classes that are local to a function, as in a test
+            return _hints(function, {**module, **caller_locals()})
     except NameError as error:
         reason = (
             f"annotation {error.name!r} does not exist at run time: import it outside `if TYPE_CHECKING`, "
             "and define it at module level"
         )
         raise _refused(fn, (reason,)) from None
+
+
+def _hints(function: _AnyCallable, names: dict[str, object]) -> dict[str, Any]:  # Any: as above
+    return typing.get_type_hints(function, localns=names or None, include_extras=True)
 
 
 def read_needs(fn: _AnyCallable, *, skip: int = 0) -> tuple[Need, ...]:
@@ -91,11 +98,11 @@ def read_needs(fn: _AnyCallable, *, skip: int = 0) -> tuple[Need, ...]:
     """
     if _function_of(fn) is None:
         return ()
-    hints = resolved_hints(fn)
+    hints, filled = resolved_hints(fn), _arguments_of(fn)
     needs: list[Need] = []
     reasons: list[str] = []
-    for parameter in list(inspect.signature(fn).parameters.values())[skip:]:
-        hint = _without_extras(hints.get(parameter.name, _Parameter.empty))
+    for parameter in list(inspect.signature(typing.get_origin(fn) or fn).parameters.values())[skip:]:
+        hint = _fill(_without_extras(hints.get(parameter.name, _Parameter.empty)), filled)
         reason = _why_no_need(parameter, hint)
         if reason is None:
             needs.append(Need(parameter.name, hint))
@@ -132,18 +139,33 @@ def _without_extras(hint: object) -> object:
     return typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
 
 
+def _arguments_of(fn: _AnyCallable) -> dict[object, object]:
+    """Give what a generic alias such as `Repo[int]` puts in the place of its class's type variables."""
+    origin = typing.get_origin(fn)
+    return dict(zip(getattr(origin, "__parameters__", ()), typing.get_args(fn), strict=False)) if origin else {}
+
+
+def _fill(hint: Any, arguments: dict[object, object]) -> object:  # Any: an annotation may be any object
+    if not arguments or isinstance(hint, typing.TypeVar):
+        return arguments.get(hint, hint)
+    parameters = cast("tuple[object, ...]", getattr(hint, "__parameters__", ())) if typing.get_origin(hint) else ()
+    return hint[tuple(arguments.get(one, one) for one in parameters)] if parameters else hint
+
+
 def _function_of(fn: _AnyCallable) -> _AnyCallable | None:
     """Give the function that carries the annotations; none for a class without a constructor of its own."""
+    fn = typing.get_origin(fn) or fn
     if not isinstance(fn, type):
         return fn if hasattr(fn, "__annotations__") else cast("_AnyCallable", getattr(fn, "__call__"))  # noqa: B004, B009
     init = cast("_AnyCallable", inspect.getattr_static(fn, "__init__"))
     return None if init is object.__init__ else init
 
 
-def _module_of(fn: _AnyCallable) -> dict[str, object] | None:
+def _module_of(fn: _AnyCallable) -> dict[str, object]:
     """Give where a class's annotations are looked up, too: a constructor made by attrs does not know its own module."""
+    fn = typing.get_origin(fn) or fn
     if not isinstance(fn, type):
-        return None
+        return {}
     owner = next(base for base in fn.__mro__ if "__init__" in base.__dict__)
     return cast("dict[str, object]", vars(sys.modules[owner.__module__]))
 

@@ -80,11 +80,18 @@ def caller_where() -> Where:
 
     A layer, a tool or an agent is declared by a call; this is the line of that call.
     """
-    frame: FrameType | None = inspect.currentframe()
-    while frame is not None and _is_own(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = _caller()
     return Where(frame.f_code.co_filename, frame.f_lineno) if frame is not None else UNKNOWN
 
 
-def _is_own(file: str) -> bool:
-    return file.startswith(_PACKAGE) and not file.startswith(_DEMO)
+def caller_locals() -> dict[str, object]:
+    """Give the local names of the nearest caller outside lamina itself, in which an annotation may be at home."""
+    frame = _caller()
+    return dict(frame.f_locals) if frame is not None else {}
+
+
+def _caller() -> FrameType | None:
+    frame: FrameType | None = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
