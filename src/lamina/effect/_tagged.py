@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar, cast, dataclass_transform
 import attrs
 
 from lamina.effect._construction import ConstructionError, Problem
-from lamina.effect._where import where_of
+from lamina.effect._where import caller_where
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ def tagged(template: str) -> Callable[[type[T]], type[T]]:
                     Problem(
                         "TEMPLATE",
                         cls.__name__,
-                        (f"the message names {', '.join(unknown)}, which is no field or property  {where_of(made)}",),
+                        (f"the message names {', '.join(unknown)}, which is no field or property  {caller_where()}",),
                         f"one of: {', '.join(sorted(known)) or 'no field at all'}",
                     )
                 ]
