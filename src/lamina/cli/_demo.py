@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from rich.text import Text
 
 from lamina.cli._check import show_problems
-from lamina.cli._choose import allowing_all, on_model
-from lamina.cli._demo_local import run_local
+from lamina.cli._choose import AnyBinding, allowing_all, on_model
+from lamina.cli._demo_local import run_local, tour_local
 from lamina.cli._execute import execute
 from lamina.cli._exits import OK, UsageError
 from lamina.cli._findings import show_triage
 from lamina.cli._graph import trees_of
+from lamina.cli._load import AnyApp
 from lamina.cli._models import ModelChoice, model_choice
 from lamina.cli._output import JsonLines
 from lamina.cli._plain import printable
@@ -31,9 +33,9 @@ def demo(options: argparse.Namespace) -> int:
     """
     choice = model_choice(options.model, options.base_url)
     stage = Stage(_workspace(options.folder), allow=options.yes, json=options.json)
-    if choice is not None:
-        return stage.run(choice)
-    return _tour(stage)
+    if choice is None:
+        return _tour(stage)
+    return run_local(stage) if choice.kind == "local" else stage.run(choice)
 
 
 def _workspace(folder: Path | None) -> Workspace:
@@ -45,16 +47,15 @@ def _workspace(folder: Path | None) -> Workspace:
 
 
 def _tour(stage: Stage) -> int:
-    screen = stage.screen
     if not stage.json:
         stage.title("What the application consists of")
         for tree in trees_of(app.plan().mermaid()):
-            screen.console.print(tree)
+            stage.screen.console.print(tree)
         stage.title("The same with Approval left out: found before anything was opened")
-        show_problems(screen, "lamina.demo.incomplete:app", incomplete.app.plan().problems)
-        stage.title("A run on a scripted model, which does the same each time")
+        show_problems(stage.screen, "lamina.demo.incomplete:app", incomplete.app.plan().problems)
+    stage.title("A run on a scripted model, which does the same each time")
     code = stage.run(ModelChoice("scripted"))
-    return run_local(stage) if code == OK else code
+    return tour_local(stage) if code == OK else code
 
 
 class Stage:
@@ -75,6 +76,8 @@ class Stage:
 
     def title(self, text: str) -> None:
         """Print a heading with the next number."""
+        if self.json:
+            return
         self._titles += 1
         if self._titles > 1:
             self.screen.line()
@@ -82,8 +85,11 @@ class Stage:
         self.screen.line()
 
     def say(self, text: str) -> None:
-        """Print a sentence."""
-        self.screen.line(Text(text, style="dim"))
+        """Print a sentence; with `--json` it goes to standard error."""
+        if self.json:
+            print(text, file=sys.stderr)
+        else:
+            self.screen.line(Text(printable(text), style="dim"))
 
     def run(self, choice: ModelChoice) -> int:
         """Triage the reports on a model.
@@ -97,9 +103,14 @@ class Stage:
             application, binding = on_model(application, binding, choice.layer())
         if self.allow:
             application = allowing_all(application)
+        if not self.json:
+            self.screen.raw(Text(f"The reports are in {printable(str(self.workspace.root))}", style="dim"))
+        return self.show(application, binding, TASK, choice.title)
+
+    def show(self, application: AnyApp, binding: AnyBinding, task: str, title: str) -> int:
+        """Run an agent where everybody can see it."""
         if self.json:
-            return execute(application, binding, TASK, JsonLines(), choice.title)
-        self.screen.raw(Text(f"The reports are in {printable(str(self.workspace.root))}", style="dim"))
+            return execute(application, binding, task, JsonLines(), title)
         with self.screen.shared():
             timeline = Timeline(self.screen, lambda answer: show_triage(self.screen, answer))
-            return execute(application, binding, TASK, timeline, choice.title, self.screen.tick)
+            return execute(application, binding, task, timeline, title, self.screen.tick)

@@ -47,11 +47,12 @@ def execute(
         KeyboardInterrupt: Ctrl-C came before the run had begun.
     """
     opening = try_build(app)
+    output.begin(binding.agent.id, model)
 
     async def main() -> int:
         with _interrupts() as interrupts:
             try:
-                async with opening as opened:
+                async with _ticking(tick), opening as opened:
                     if isinstance(opened, Failure):
                         error = opened.failure()
                         raise UsageError(
@@ -65,9 +66,8 @@ def execute(
 
     async def _watch(runtime: Any, interrupts: _Interrupts) -> int:  # Any: the runtime of whatever application it is
         began = time.monotonic()
-        output.begin(binding.agent.id, model)
         handle: RunHandle[Any] = runtime.start(binding, given)
-        async with handle as run, _ticking(tick):
+        async with handle as run:
             interrupts.run = run
             async for event in run.events():
                 output.event(event)

@@ -8,7 +8,7 @@ import attrs
 
 from lamina.cli._exits import UsageError
 from lamina.cli._plain import printable
-from lamina.effect import Layer
+from lamina.effect import ConstructionError, Layer
 from lamina.model import LanguageModel
 
 MODEL_HELP = "scripted (the demo's own), local (a packaged model, offline), or openai:NAME (also any --base-url)"
@@ -37,15 +37,22 @@ class ModelChoice:
         """Give the model's layer; the package that it stands on is imported here and not before.
 
         Raises:
-            ConstructionError: What the model stands on is missing; the report has the command that gets it.
+            UsageError: What the model stands on is missing; the error has the command that gets it.
         """
-        if self.kind == "local":
-            from lamina.providers.local import local_model
+        try:
+            if self.kind == "local":
+                from lamina.providers.local import local_model
 
-            return local_model()
-        from lamina.providers.openai import openai_model
+                return local_model()
+            from lamina.providers.openai import openai_model
 
-        return openai_model(self.name, base_url=self.base_url)
+            return openai_model(self.name, base_url=self.base_url)
+        except ConstructionError as error:
+            lacking = ", ".join(printable(problem.subject) for problem in error.problems)
+            mend = dict.fromkeys(problem.write for problem in error.problems if problem.write is not None)
+            raise UsageError(
+                f"The model {printable(self.title)} cannot be used here without {lacking}.", *mend
+            ) from None
 
 
 def model_choice(text: str | None, base_url: str | None) -> ModelChoice | None:

@@ -74,6 +74,7 @@ class Timeline:
     def begin(self, agent: str, model: str) -> None:
         """Name the agent and its model."""
         self._screen.line(Text.assemble((printable(agent), "bold"), (f"{self._dot}{printable(model)}", "dim")))
+        self._screen.status("the application is opened")
 
     def event(self, event: Observed) -> None:
         """Show an event, or keep it until nobody is asked anything."""

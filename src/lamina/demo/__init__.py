@@ -22,6 +22,7 @@ from lamina.demo._folder import (
     ReportFolder,
 )
 from lamina.demo._planner import TriageModel
+from lamina.demo._small import Note, helper, small_app, small_task
 
 app = triage_app()
 """The triage agent over a copy of the shipped reports, on a deterministic model."""
@@ -38,6 +39,7 @@ __all__ = [
     "Matches",
     "NoSuchFile",
     "NotText",
+    "Note",
     "OutsideFolder",
     "ReadProblem",
     "ReportFile",
@@ -47,8 +49,11 @@ __all__ = [
     "TriageModel",
     "Workspace",
     "app",
+    "helper",
     "in_folder",
     "shipped_reports",
+    "small_app",
+    "small_task",
     "triage",
     "triage_app",
 ]

@@ -114,16 +114,18 @@ class DiskFolder(ReportFolder):
             descriptor = os.open(path, _OPEN)
         except OSError as error:
             return Failure(_problem(error, name))
-        with open(descriptor, "rb") as file:
+        try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 return Failure(NoSuchFile(name))
             if status.st_size > LARGEST_FILE:
                 return Failure(FileTooLarge(name, status.st_size, LARGEST_FILE))
-            try:
+            with open(descriptor, "rb", closefd=False) as file:
                 data = file.read(LARGEST_FILE + 1)
-            except OSError as error:
-                return Failure(_problem(error, name))
+        except OSError as error:
+            return Failure(_problem(error, name))
+        finally:
+            os.close(descriptor)
         if len(data) > LARGEST_FILE:  # it has grown meanwhile
             return Failure(FileTooLarge(name, len(data), LARGEST_FILE))
         return _as_text(data, name)

@@ -22,21 +22,34 @@ class ListFiles:
 
 @attrs.frozen
 class ReadFile:
-    """The input of `read_file`."""
+    """The input of `read_file`.
+
+    Attributes:
+        name: The name of the file.
+    """
 
     name: FileName
 
 
 @attrs.frozen
 class SearchFiles:
-    """The input of `search_files`."""
+    """The input of `search_files`.
+
+    Attributes:
+        text: The text to search for.
+    """
 
     text: Annotated[str, MinLen(1), MaxLen(200)]
 
 
 @attrs.frozen
 class WriteLabel:
-    """The input of `write_label`."""
+    """The input of `write_label`.
+
+    Attributes:
+        name: The name of the file.
+        label: The label.
+    """
 
     name: FileName
     label: Label
@@ -92,7 +105,7 @@ async def search_files(call: SearchFiles, ok: Try[AccessRefused], folder: Report
         targets=lambda call: [call.name],
         risk="low",
         recoverable=True,
-        expires=300,
+        expires=120,
     ),
 )
 async def write_label(call: WriteLabel, ok: Try[ReadProblem], folder: ReportFolder) -> Labelled:

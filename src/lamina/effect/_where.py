@@ -92,6 +92,10 @@ def caller_locals() -> dict[str, object]:
 
 def _caller() -> FrameType | None:
     frame: FrameType | None = inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and _is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
+
+
+def _is_own(file: str) -> bool:
+    return file.startswith(_PACKAGE) and not file.startswith(_DEMO)
