@@ -98,4 +98,5 @@ def _caller() -> FrameType | None:
 
 
 def _is_own(file: str) -> bool:
-    return file.startswith(_PACKAGE) and not file.startswith(_DEMO)
+    # What attrs generates has no place of its own: who calls it has.
+    return (file.startswith(_PACKAGE) and not file.startswith(_DEMO)) or file.startswith("<attrs generated ")
