@@ -9,7 +9,7 @@ from lamina.effect._environment import AcquisitionFailed, Environment, Scope
 from lamina.effect._handler import Handler
 from lamina.effect._handlers import fallible, handler
 from lamina.effect._ids import Ids, SystemIds
-from lamina.effect._layer import Layer, Subset, empty_layer
+from lamina.effect._layer import Buildable, Layer, Parts, Subset, empty_layer
 from lamina.effect._log import log
 from lamina.effect._names import name_of
 from lamina.effect._plan import Plan, plan
@@ -25,6 +25,7 @@ __all__ = [
     "AcquisitionFailed",
     "Alarm",
     "Bind",
+    "Buildable",
     "Clock",
     "Compiled",
     "ConstructionError",
@@ -37,6 +38,7 @@ __all__ = [
     "Life",
     "Need",
     "Offered",
+    "Parts",
     "Plan",
     "Problem",
     "Program",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, Never, TypeVar
+from typing import Any, Generic, Never, TypeAlias, TypeVar
 
 import attrs
 
@@ -18,6 +18,7 @@ In_co = TypeVar("In_co", covariant=True)
 Out = TypeVar("Out")
 Out_co = TypeVar("Out_co", covariant=True)
 Err_co = TypeVar("Err_co", covariant=True)
+Err = TypeVar("Err")
 R = TypeVar("R")
 R2 = TypeVar("R2")
 O = TypeVar("O")  # noqa: E741 - R, O, E stand for needs, offers and failures throughout
@@ -34,6 +35,24 @@ class Subset(Generic[Out_co]):
     """
 
     __slots__ = ()
+
+
+class Parts(Generic[In_co, Out, Err]):
+    """Stands, in types only, for what a layer is made of; see `Buildable`.
+
+    `Err` is invariant here, for pyright loses a `Never` that it may widen.
+    """
+
+    __slots__ = ()
+
+
+Buildable: TypeAlias = Callable[[], Parts[R, O, E]]
+"""A layer, as the type of a parameter; `Buildable[R, R, Never]` is one whose every need is offered.
+
+`Layer[R, O, E]` would say the same. But mypy infers an expression from what is expected of it, and refuses
+`build(layer(Log) | layer(Db))`, because `layer(Db)` does not need all that it then were allowed to need. Of a call it
+expects nothing.
+"""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -58,14 +77,18 @@ class Layer(Subset[Out], Generic[In_co, Out, Err_co]):
 
     tree: Tree
 
-    def __or__(self, other: Layer[R2, O2, E2]) -> Layer[In_co | R2, Out | O2, Err_co | E2]:
+    def __call__(self) -> Parts[In_co, Out, Err_co]:
+        """Say what the layer is made of; only type checkers call this, see `Buildable`."""
+        return Parts()
+
+    def __or__(self, other: Buildable[R2, O2, E2]) -> Layer[In_co | R2, Out | O2, Err_co | E2]:
         """Put layers into one bag, in any order; each sees what the others offer.
 
         The same leaf twice is fine. Two different offers of one service are a problem that `plan` reports.
         """
-        return Layer(bag(self.tree, other.tree))
+        return Layer(bag(self.tree, _tree_of(other)))
 
-    def provide(self: Layer[R, O, E], dependency: Layer[R2, R, E2]) -> Layer[R2, O, E | E2]:
+    def provide(self: Layer[R, O, E], dependency: Buildable[R2, R, E2]) -> Layer[R2, O, E | E2]:
         """Feed every need of this layer from `dependency`, and hide that one's offers.
 
         Example:
@@ -76,11 +99,11 @@ class Layer(Subset[Out], Generic[In_co, Out, Err_co]):
             >>> layer(Db).provide(layer(Log))
             Layer(offers Db; needs nothing more)
         """
-        return Layer(Provide(self.tree, dependency.tree, visible=False))
+        return Layer(Provide(self.tree, _tree_of(dependency), visible=False))
 
-    def provide_merge(self: Layer[R, O, E], dependency: Layer[R2, R, E2]) -> Layer[R2, O | R, E | E2]:
+    def provide_merge(self: Layer[R, O, E], dependency: Buildable[R2, R, E2]) -> Layer[R2, O | R, E | E2]:
         """Feed every need of this layer from `dependency`, and offer both."""
-        return Layer(Provide(self.tree, dependency.tree, visible=True))
+        return Layer(Provide(self.tree, _tree_of(dependency), visible=True))
 
     def replace(self, *fakes: Subset[Out]) -> Layer[In_co, Out, Err_co]:
         """Put other implementations in the place of some; those replaced are never constructed.
@@ -136,7 +159,7 @@ class Layer(Subset[Out], Generic[In_co, Out, Err_co]):
         return Layer(map_leaves(self.tree, retried))
 
     def catch(
-        self: Layer[R, O, E], fallback: Layer[R2, O, E2], *, on_failure: Callable[[E], object] | None = None
+        self: Layer[R, O, E], fallback: Buildable[R2, O, E2], *, on_failure: Callable[[E], object] | None = None
     ) -> Layer[R | R2, O, E2]:
         """Offer the same services from `fallback` where this layer ends with a declared failure.
 
@@ -148,7 +171,7 @@ class Layer(Subset[Out], Generic[In_co, Out, Err_co]):
             fallback: Offers the same services.
             on_failure: Told the error, once, when the fallback is taken; to log it, say.
         """
-        return Layer(Catch(self.tree, fallback.tree, on_failure, caller_where()))
+        return Layer(Catch(self.tree, _tree_of(fallback), on_failure, caller_where()))
 
     def __repr__(self) -> str:
         """Say what is offered and needed, without building a plan."""
@@ -170,6 +193,12 @@ def empty_layer() -> Layer[Never, Never, Never]:
 
 
 AnyLayer = Layer[Any, Any, Any]  # for what reads trees, where the types have been checked already
+
+
+def _tree_of(layer: object) -> Tree:
+    if not isinstance(layer, Layer):
+        raise TypeError(f"{layer!r} is no layer; make one with layer(...), scoped(...), attempt(...) or bind(...)")
+    return layer.tree
 
 
 def _offered(tree: Tree) -> list[object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import Any, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
 from returns.result import Result
 
@@ -29,8 +29,8 @@ def made_by(make: Make, kinds: tuple[Kind, ...], life: Life, key: object = _NOT_
         life: `"app"` or `"request"`.
         key: The service; without it, the return annotation or the class itself.
     """
-    if not callable(make):
-        raise _refused(make, "is neither a class nor a function")
+    if not callable(make) or isinstance(make, Layer):
+        raise _refused(cast("object", make), "is neither a class nor a function")
     kind = _kind_of(make, kinds)
     if kind not in kinds:
         raise _refused(make, _EXPECTED[kinds])

@@ -176,7 +176,7 @@ class _Ground:
         resolver.clashes += [(names.own[key], slot) for key, slot in offered.items() if key in names.own]
         root = Names(None, {**offered, **names.own})
         wiring = Wiring(Instances())
-        wiring.wire(root.own.values())
+        wiring.wire([*root.own.values(), *resolver.clashing()])
         found.take(resolver, wiring)
         return _Ground(root, wiring.nodes, _wired(root.own, wiring), wiring.instances)
 
@@ -188,7 +188,7 @@ class _Ground:
         own: dict[object, Slot] = {}
         if declared.private is not None:
             own = resolver.offers(declared.private.tree, Names(self.names), Fakes())
-            wiring.wire(own.values())
+            wiring.wire([*own.values(), *resolver.clashing()])
             found.take(resolver, wiring)
             found.offered.update(dict.fromkeys(own))
         private = _wired(own, wiring)

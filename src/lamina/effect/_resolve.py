@@ -118,6 +118,10 @@ class Resolver:
             found = self._done[place] = self._resolve(tree, names, fakes)
         return found
 
+    def clashing(self) -> list[Slot]:
+        """List the slots that met another of their service; they may be the same instance, once they are wired."""
+        return [slot for pair in self.clashes for slot in pair]
+
     def _resolve(self, tree: Tree, names: Names, fakes: Fakes) -> dict[object, Slot]:
         match tree:
             case Leaf(key=key):

@@ -99,10 +99,10 @@ class Seeds(Generic[S]):
 SeedsFor: TypeAlias = Callable[[Offered[R]], Covered[N, S]]
 """Seeds `S` that cover, together with the offers `R`, the needs `N`: the type of `build`'s `seeds`.
 
-    def build(app: Layer[N, R, Never], *, seeds: SeedsFor[R, N, S]) -> AbstractAsyncContextManager[Open[R, S]]
+    def build(app: Buildable[N, R, Never], *, seeds: SeedsFor[R, N, S]) -> AbstractAsyncContextManager[Open[R, S]]
 
-`app: Layer[R | S, R, Never], seeds: Seeds[S]` would say the same, but pyright solves a union of two type variables in
-the order in which it meets them, and refuses good programs. As a call the question is a plain one to both checkers.
+`app: Buildable[R | S, R, Never], seeds: Seeds[S]` would say the same, but pyright solves a union of two type variables
+in the order in which it meets them, and refuses good programs. As a call the question is a plain one to both checkers.
 """
 
 

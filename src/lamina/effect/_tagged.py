@@ -87,14 +87,15 @@ def _message(self: _Tagged) -> str:
     return self.__template__.format_map(_Named(self))
 
 
-def _compared(error: attrs.AttrsInstance) -> tuple[object, ...]:
-    return tuple([getattr(error, field.name) for field in attrs.fields(type(error)) if field.eq])
+def _compared(error: object) -> tuple[object, ...]:
+    fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(error)))
+    return tuple([getattr(error, field.name) for field in fields if field.eq])
 
 
-def _equal(self: attrs.AttrsInstance, other: object) -> bool:
+def _equal(self: object, other: object) -> object:
     if other.__class__ is not self.__class__:
         return NotImplemented
-    return _compared(self) == _compared(cast("attrs.AttrsInstance", other))
+    return _compared(self) == _compared(other)
 
 
 def _hash(self: attrs.AttrsInstance) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
@@ -54,10 +54,9 @@ class Caller: ...
 
 
 @pytest.fixture(params=["late guard", "a scope each"], autouse=True)
-def _both_guards(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _both_guards(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "a scope each":
         monkeypatch.setattr(call_module, "_late_guard", lambda: None)
-    yield
 
 
 @asynccontextmanager
@@ -170,10 +169,8 @@ async def test_a_resource_that_swallows_turns_nothing_into_success() -> None:
         yield App()
 
     async def swallows() -> AsyncIterator[Tx]:
-        try:
+        with suppress(Exception):
             yield Tx()
-        except Exception:
-            pass
 
     app = scoped(swallows, life="request") | layer(Unit, life="request") | unused
     async with compiled(work, app) as call:
@@ -239,8 +236,7 @@ async def _wrapped(call: Compiled, command: object) -> Any:
     try:
         return await call(command)
     except RuntimeError as error:
-        assert error.__cause__ is not None
-        raise error.__cause__ from None
+        raise error.__cause__ or error from None
 
 
 async def test_a_release_that_takes_too_long_is_cancelled() -> None:
