@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import attrs
 import pytest
+from returns.result import Result
 
-from lamina.model import LanguageModel, Usage
+from lamina.model import Emit, LanguageModel, ModelError, ModelRequest, ResponsePart, Usage
 from lamina.providers.local import LocalConfig, LocalModel
 from lamina.providers.local._server import serving
 from lamina.providers.local._weights import NAME, weights
@@ -123,11 +124,24 @@ async def over_loopback() -> AsyncIterator[OverLoopback]:
             yield OverLoopback(server, *models)
 
 
+class Talking(LanguageModel):
+    """A model that is never let near its tools: whether the packaged one would call any is chance."""
+
+    def __init__(self, inner: LanguageModel) -> None:
+        self.inner = inner
+
+    async def generate(self, request: ModelRequest) -> Result[Sequence[ResponsePart], ModelError]:
+        return await self.inner.generate(attrs.evolve(request, tool_choice="none"))
+
+    async def stream(self, request: ModelRequest, emit: Emit) -> Result[None, ModelError]:
+        return await self.inner.stream(attrs.evolve(request, tool_choice="none"), emit)
+
+
 class InProcess(ModelSituations):
     """The packaged model: nobody knows what it will say, so only what every answer owes is looked at."""
 
     def __init__(self, model: LanguageModel) -> None:
-        self.model = model
+        self.model = Talking(model)
 
     async def plain_text(self) -> Prepared:
         return Prepared(self.model, repeatable=False)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from lamina.model import ToolSpec
 from lamina.providers.local._llama import Llama
 from lamina.providers.local._schema import Parameter, parameters_of
-from lamina.providers.local._values import paths_in, values_of
+from lamina.providers.local._values import paths_in, values_of, without_paths
 from lamina.providers.local._words import overlaps
 
 MOST_WORDS = 32
@@ -43,7 +43,8 @@ async def choose(
         The tool; `None` where the request is talk.
     """
     asked = " ".join(request.split()[:MOST_WORDS])
-    shared = overlaps(asked, [_described(tool) for tool in tools])
+    spoken = without_paths(asked)
+    shared = overlaps(spoken, [_described(tool) for tool in tools])
     possible = [
         (tool, _WORDS * words + fit)
         for tool, words in zip(tools, shared, strict=True)
@@ -51,7 +52,7 @@ async def choose(
     ]
     if not possible or not asked:
         return None
-    tokens = await llama.tokens(f" {asked}")
+    tokens = await llama.tokens(f" {spoken}")
     chosen, best = None, _CANNOT * 10 if must else _LIKELIHOOD * await llama.likelihood(context(TALK), tokens)
     for tool, score in possible:
         score += _LIKELIHOOD * await llama.likelihood(context(tool.description or tool.name), tokens)

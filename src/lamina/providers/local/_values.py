@@ -38,7 +38,8 @@ def values_of(
         ['New', 'New York', 'York']
     """
     if parameter.kind == "choice":
-        return [choice for choice in parameter.choices if _mentions(request, choice)] or list(parameter.choices)
+        said = without_paths(request)
+        return [choice for choice in parameter.choices if _mentions(said, choice)] or list(parameter.choices)
     if parameter.kind == "number":
         numbers = [float(text) for text in _NUMBER.findall(request)]
         whole = [int(number) for number in numbers if number.is_integer()]
@@ -58,6 +59,16 @@ def paths_in(text: str) -> list[str]:
         ['login.txt', 'old/login.txt']
     """
     return list(dict.fromkeys(found.rstrip(".") for found in _PATH.findall(text)))
+
+
+def without_paths(text: str) -> str:
+    """Say "the file" for every path: what a file is called is not what is asked for.
+
+    Example:
+        >>> without_paths("Read crash-on-save.txt, please")
+        'Read the file, please'
+    """
+    return _PATH.sub(lambda found: "the file." if found.group().endswith(".") else "the file", text)
 
 
 def _mentions(request: str, choice: JsonValue) -> bool:
@@ -87,6 +98,7 @@ def _is_edge(word: str, own: Sequence[str]) -> bool:
 
 
 def _without(request: str, used: Sequence[str]) -> str:
-    """Cut what other parameters have taken out of the request, and give the longest piece that is left."""
+    """Cut out what other parameters have taken, and give the last piece that still says something."""
     taken = "|".join(re.escape(value) for value in used if value)
-    return max(re.split(rf"(?<!\w)(?:{taken})(?!\w)", request), key=len) if taken else request
+    pieces = re.split(rf"(?<!\w)(?:{taken})(?!\w)", request) if taken else [request]
+    return next((piece for piece in reversed(pieces) if words_of(piece)), request)
