@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Generic, Never, TypeVar, overload
 
@@ -147,6 +148,9 @@ class Agent(Generic[In, I, O]):
         problems: list[Problem] = []
         if not id or not id.isprintable() or len(id) > 128:
             problems.append(Problem("AGENT", repr(id)[:80], (f"an id has 1 to 128 printable characters  {where}",)))
+        if inspect.iscoroutinefunction(instructions):
+            line = f"instructions are a text, or a plain function of the input that gives one  {where}"
+            problems.append(Problem("AGENT", f'agent "{id}"', (line,)))
         described: dict[str, Codec[Any] | None] = {}
         for role, kind in (("input", input), ("output", output)):
             try:

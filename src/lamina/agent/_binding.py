@@ -67,7 +67,8 @@ class Binding(Program[In], Generic[In, I, O]):
     def _problems(self) -> Iterator[Problem]:
         agent = self.agent
         for field, service in _LATER.items():
-            if getattr(agent.policy, field) not in (None, False):
+            asked = getattr(agent.policy, field)
+            if asked is not None and asked is not False:  # a budget of 0 is one
                 line = f'agent "{agent.id}" ({field})  {agent.where}'
                 yield Problem("MISSING", service, (line, f"this version has no {service}"), f"leave {field} out")
         groups: dict[str, object] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import attrs
 
@@ -10,6 +10,7 @@ from lamina.call import DEFAULT_RESULT_BYTES, SMALLEST_RESULT_BYTES
 from lamina.effect import ConstructionError, Problem, caller_where
 
 OnExhaustion: TypeAlias = Literal["final-answer", "fail"]
+CompactionMode: TypeAlias = Literal["prune", "summarize", "prune-then-summarize"]
 
 
 @attrs.frozen(kw_only=True)
@@ -22,7 +23,7 @@ class CompactionPolicy:
     """
 
     keep_recent_tokens: int = 20_000
-    mode: Literal["prune", "summarize", "prune-then-summarize"] = "prune-then-summarize"
+    mode: CompactionMode = "prune-then-summarize"
 
 
 @attrs.frozen(kw_only=True)
@@ -93,6 +94,17 @@ class AgentPolicy:
             lines.append("max_duration is a positive, finite number of seconds")
         if not _is_whole(self.compaction.keep_recent_tokens, 1):
             lines.append("compaction.keep_recent_tokens is a whole number, 1 or more")
+        chosen: dict[str, tuple[object, tuple[object, ...]]] = {
+            "run_status": (self.run_status, ("appended", "off")),
+            "on_exhaustion": (self.on_exhaustion, get_args(OnExhaustion)),
+            "compaction.mode": (self.compaction.mode, get_args(CompactionMode)),
+            "steering": (self.steering, (True, False)),
+        }
+        lines += [
+            f"{name} is one of {', '.join(map(str, choices))}"
+            for name, (value, choices) in chosen.items()
+            if value not in choices
+        ]
         if lines:
             raise ConstructionError([Problem("POLICY", "AgentPolicy", (*lines, str(caller_where())))])
 

@@ -29,6 +29,7 @@ class Rule:
         decide: What the rule says.
         tool: The tool's name, `*` and `?` allowed.
         target: A pattern for the targets: an approval needs all of them to match, a denial any; None does not look.
+            Where the request does not show all of them, those that are not shown count against the call.
         risks: The risks it is for; empty means all.
         executions: The execution classes it is for; empty means all.
         reason: What a denied caller is told.
@@ -47,15 +48,15 @@ class Rule:
             fnmatchcase(request.tool, self.tool)
             and (not self.risks or request.risk in self.risks)
             and (not self.executions or request.execution in self.executions)
-            and self._matches_targets(request.targets)
+            and self._matches_targets(request.targets, more=request.more_targets)
         )
 
-    def _matches_targets(self, targets: Sequence[str]) -> bool:
+    def _matches_targets(self, targets: Sequence[str], *, more: bool) -> bool:
         if self.target is None:
             return True
         if self.decide == "deny":
-            return any(fnmatchcase(target, self.target) for target in targets)
-        return bool(targets) and all(fnmatchcase(target, self.target) for target in targets)
+            return more or any(fnmatchcase(target, self.target) for target in targets)
+        return bool(targets) and not more and all(fnmatchcase(target, self.target) for target in targets)
 
 
 class PolicyApproval(Approval):

@@ -69,6 +69,7 @@ class ApprovalRequest:
         execution: What running it twice would do.
         summary: One sentence, at most 2,048 characters.
         targets: At most 32 resources of at most 2,048 characters.
+        more_targets: Whether that is not all of them, or one is cut: then nobody has seen all that the call touches.
         risk: How bad a wrong yes would be.
         preview: The arguments, at most 8,192 bytes of JSON; a larger one is cut, and says so.
         arguments_digest: SHA-256 of the arguments' canonical JSON: what runs is what was approved.
@@ -89,6 +90,7 @@ class ApprovalRequest:
     arguments_digest: str
     recoverable: bool
     expires_at: datetime | None
+    more_targets: bool = False
 
 
 @attrs.frozen

@@ -12,7 +12,8 @@ from returns.result import Result, Success
 
 from lamina.approval.port import Approval, ApprovalDecision, ApprovalRequest, ApprovalUnavailable, Approved, Denied
 
-_LONGEST_ANSWER = 1_024
+# A terminal gives one line at a time, of at most 4,096 bytes: less would take the rest of a line for an answer.
+_LONGEST_ANSWER = 8_192
 
 
 class TerminalApproval(Approval):
@@ -38,13 +39,17 @@ class TerminalApproval(Approval):
     async def request(self, request: ApprovalRequest) -> Result[ApprovalDecision, ApprovalUnavailable]:
         """Ask until the answer is a yes, a no, or the end of the input."""
         source = self._source or sys.stdin
-        if not source.isatty():
+        # A process may have no standard input, or have closed it.
+        if source is None or source.closed or not source.isatty():  # pyright: ignore[reportUnnecessaryComparison]
             return Success(Denied(self._by, "There is no terminal to ask at."))
         async with self._turn:
             while True:
                 self._show(request)
                 await anyio.wait_readable(source)
-                answer = os.read(source.fileno(), _LONGEST_ANSWER).decode(errors="replace")
+                try:
+                    answer = os.read(source.fileno(), _LONGEST_ANSWER).decode(errors="replace")
+                except OSError:  # the terminal was taken away
+                    answer = ""
                 match answer.strip().lower():
                     case "y" | "yes":
                         return Success(Approved(self._by))
@@ -58,10 +63,12 @@ class TerminalApproval(Approval):
 
 def show_request(request: ApprovalRequest) -> None:
     """Print a request and the question on standard error."""
+    tool, summary = printable(request.tool), printable(request.summary)
     targets = "".join(f"\n    {printable(target)}" for target in request.targets)
+    if request.more_targets:
+        targets += "\n    and more than can be shown"
     print(  # noqa: T201 - asking at the terminal is what this module is for
-        f"\n  {printable(request.tool)} asks for approval (risk: {request.risk})\n  {printable(request.summary)}{targets}"
-        "\n  Allow it? [y/n] ",
+        f"\n  {tool} asks for approval (risk: {request.risk})\n  {summary}{targets}\n  Allow it? [y/n] ",
         end="",
         file=sys.stderr,
         flush=True,

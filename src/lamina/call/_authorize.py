@@ -66,7 +66,7 @@ async def check_authorized(
     try:
         answer = await ask(request)
     except Exception:
-        log().exception("authorize() broke; the call counts as not authorized", tool=request.tool, call=str(request.key))
+        log().exception("authorize() broke; the call is refused", tool=request.tool, call=str(request.key))
         return ToolRejected("unauthorized")
     if isinstance(answer, Allowed):
         return None

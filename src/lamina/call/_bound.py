@@ -6,7 +6,7 @@ import attrs
 import orjson
 
 from lamina.call._outcome import Outcome, ToolFailure, ToolSuccess
-from lamina.schema import JsonValue
+from lamina.schema import JsonValue, canonical_json
 
 DEFAULT_RESULT_BYTES = 51_200
 SMALLEST_RESULT_BYTES = 256
@@ -29,10 +29,17 @@ def bound(outcome: Outcome, limit: int = DEFAULT_RESULT_BYTES) -> Outcome:
         1002
     """
     if isinstance(outcome, ToolSuccess | ToolFailure):
-        data = orjson.dumps(outcome.value)
+        data = _written(outcome.value)
         if len(data) > limit:
             return attrs.evolve(outcome, value=_truncated(data, limit))
     return outcome
+
+
+def _written(value: JsonValue) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # an integer beyond 64 bits, which is JSON all the same
+        return canonical_json(value)
 
 
 def _truncated(data: bytes, limit: int) -> JsonValue:
@@ -53,5 +60,3 @@ def _fit(text: str, room: int) -> str:
         else:
             high = middle - 1
     return text[:low]
-
-

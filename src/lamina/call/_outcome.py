@@ -8,7 +8,6 @@ import attrs
 
 from lamina.call._key import ExecutionClass
 from lamina.effect import message_of, tag_of
-
 from lamina.schema import JsonValue
 
 RejectionReason: TypeAlias = Literal[
@@ -30,6 +29,7 @@ _DEFECT: dict[DefectKind, str] = {
     "output": "The tool gave something that it does not declare; it is withheld.",
     "interrupted": "The call was interrupted; it only reads, so it had no effect.",
 }
+_LONGEST_MESSAGE = 4_096
 _UNKNOWN = "The call had started when it was interrupted. It may have taken effect, or not: do not assume either."
 
 
@@ -54,8 +54,11 @@ class ToolFailure:
 
     @property
     def message(self) -> str:
-        """The failure's own sentence."""
-        return message_of(self.error)
+        """The failure's own sentence, at most 4,096 characters; its tag where the sentence cannot be made."""
+        try:
+            return message_of(self.error)[:_LONGEST_MESSAGE]
+        except Exception:  # the template names a property of the application's, and that raised
+            return tag_of(self.error)
 
 
 @attrs.frozen

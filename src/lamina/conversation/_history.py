@@ -12,7 +12,7 @@ from typing import cast
 import attrs
 
 from lamina.effect import ConstructionError, Problem
-from lamina.model import AssistantMessage, Message, ToolCall, ToolMessage, ToolResult, UserMessage
+from lamina.model import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, ToolResult, UserMessage
 
 
 @attrs.frozen
@@ -49,7 +49,7 @@ def history_problems(messages: Sequence[Message]) -> list[str]:
     for index, message in enumerate(messages):
         if isinstance(message, ToolMessage):
             given = [(result.id, result.name) for result in message.results]
-            if given != [(call.id, call.name) for call in waiting]:
+            if not waiting or given != [(call.id, call.name) for call in waiting]:
                 problems.append(f"message {index}: its results are not those of the calls before it")
             waiting = ()
             continue
@@ -63,10 +63,20 @@ def history_problems(messages: Sequence[Message]) -> list[str]:
     return problems
 
 
+def _after_system(messages: Sequence[Message]) -> int:
+    for place in range(len(messages), 0, -1):
+        if isinstance(messages[place - 1], SystemMessage):
+            return place
+    return 0
+
+
 class Transcript:
     """A run's own, growing history: it begins with what was said before, and only ever gets longer.
 
     Every step costs the same, however long the history is.
+
+    Attributes:
+        after_system: The place after the last system message; 0 where there is none.
 
     Example:
         >>> transcript = Transcript(History())
@@ -75,10 +85,12 @@ class Transcript:
         1
     """
 
-    __slots__ = ("_messages", "_open")
+    __slots__ = ("_messages", "_open", "after_system")
 
     def __init__(self, before: History) -> None:
         self._messages: list[Message] = list(before.messages)
+        # What is added is never a system message, so this is found once.
+        self.after_system = _after_system(before.messages)
         self._open: AssistantMessage | None = None
 
     @property

@@ -40,7 +40,7 @@ from lamina.engine._failures import (
     ToolFailed,
 )
 from lamina.engine._handle import RunHandle
-from lamina.engine._prepared import Given, Permits, PreparedAgent, prepare
+from lamina.engine._prepared import Given, Permits, PreparedAgent, prepare, short_lived
 from lamina.engine._run import Run
 
 __all__ = [
@@ -90,4 +90,5 @@ __all__ = [
     "TurnStarted",
     "prepare",
     "run_to_end",
+    "short_lived",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import islice
 from typing import Any, cast
 
 from returns.result import Failure, Result, Success
@@ -57,12 +58,12 @@ def _request_for(run: Run, call: Call) -> ApprovalRequest | None:
     try:
         if ask.when is not None and not ask.when(call.input):
             return None
-        summary, targets = _summary(ask, call), tuple(ask.targets(call.input)) if ask.targets else ()
+        summary, (targets, more) = _summary(ask, call), _targets(ask, call)
+        expires = None if ask.expires is None else run.prepared.clock.now() + timedelta(seconds=ask.expires)
     except Exception:
         log().exception("the tool's Ask broke; the call does not run", tool=call.name, call=str(call.key))
         call.outcome = ToolDefect("raised")
         return None
-    expires = None if ask.expires is None else run.prepared.clock.now() + timedelta(seconds=ask.expires)
     return ApprovalRequest(
         id=f"approval:{call.key}",
         key=call.key,
@@ -71,7 +72,8 @@ def _request_for(run: Run, call: Call) -> ApprovalRequest | None:
         tool=call.name,
         execution=call.tool.tool.execution,
         summary=summary[:LONGEST_TEXT],
-        targets=tuple(str(target)[:LONGEST_TEXT] for target in targets[:MOST_TARGETS]),
+        targets=targets,
+        more_targets=more,
         risk=ask.risk,
         preview=cast("ToolSuccess", bound(ToolSuccess(readable(call.arguments)), LARGEST_PREVIEW)).value,
         arguments_digest=digest_of(call.arguments),
@@ -84,6 +86,16 @@ def _summary(ask: Ask[Any], call: Call) -> str:
     if ask.summary is None:
         return f"Call {call.name}."
     return ask.summary if isinstance(ask.summary, str) else str(ask.summary(call.input))
+
+
+def _targets(ask: Ask[Any], call: Call) -> tuple[tuple[str, ...], bool]:
+    """Give the targets that are shown, and whether that is not all of them."""
+    if ask.targets is None:
+        return (), False
+    # One more than is shown is asked for: a source without end has to stop somewhere.
+    named = [str(target) for target in islice(ask.targets(call.input), MOST_TARGETS + 1)]
+    shown = tuple(target[:LONGEST_TEXT] for target in named[:MOST_TARGETS])
+    return shown, len(named) > MOST_TARGETS or any(len(target) > LONGEST_TEXT for target in named)
 
 
 async def _decide(run: Run, call: Call, request: ApprovalRequest) -> ApprovalDenied | None:

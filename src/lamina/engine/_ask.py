@@ -32,17 +32,17 @@ class _Broken(BaseException):
 
 
 async def ask_model(
-    run: Run, system: tuple[Message, ...], *, tools: bool
+    run: Run, instructions: Message, *, tools: bool
 ) -> Result[ModelResponse, ModelError | ModelProtocolError]:
     """Send the next request; a passing failure before the first part is retried as the policy allows.
 
     Args:
         run: The run.
-        system: The instructions and the output contract.
+        instructions: The agent's own, for this run.
         tools: Whether the model may call tools.
     """
     prepared, turn = run.prepared, run.state.turn + 1
-    request = _request(run, system, tools=tools)
+    request = _request(run, instructions, tools=tools)
     retries = 0
     while True:
         if run.emit is None:
@@ -57,7 +57,11 @@ async def ask_model(
                 streamed = await prepared.model.stream(request, stream.take)
             except _Broken:
                 return stream.reducer.finish()
-            if not isinstance(streamed, Failure):
+            except BaseExceptionGroup as group:  # the adapter emits from a task group of its own
+                if group.split(_Broken)[1] is not None:
+                    raise
+                return stream.reducer.finish()
+            if stream.broken or not isinstance(streamed, Failure):
                 return stream.reducer.finish()
             error, untouched = streamed.failure(), not stream.touched
         pause = error.retry_after if error.retry_after is not None else _FIRST_PAUSE * 2**retries
@@ -71,17 +75,19 @@ async def ask_model(
 class _Stream:
     """Takes the parts of one streamed response: reduces them, and tells the observers what is being written."""
 
-    __slots__ = ("_run", "_turn", "reducer", "touched")
+    __slots__ = ("_run", "_turn", "broken", "reducer", "touched")
 
     def __init__(self, run: Run, turn: int) -> None:
         self._run = run
         self._turn = turn
         self.reducer = Reducer()
         self.touched = False
+        self.broken = False
 
     def take(self, part: StreamPart | ResponsePart) -> None:
         self.touched = True
         if self.reducer.feed(part) is not None:
+            self.broken = True
             raise _Broken
         emit = self._run.emit
         if emit is None:
@@ -92,12 +98,18 @@ class _Stream:
             emit(ReasoningWritten, turn=self._turn, text=part.text)
 
 
-def _request(run: Run, system: tuple[Message, ...], *, tools: bool) -> ModelRequest:
-    prepared = run.prepared
+def _request(run: Run, instructions: Message, *, tools: bool) -> ModelRequest:
+    prepared, said = run.prepared, run.transcript.messages
+    contract, after = prepared.contract, run.transcript.after_system
     status = (UserMessage.of(status_line(run)),) if prepared.policy.run_status == "appended" else ()
     # With no tools allowed they are still shown: the history holds calls of theirs.
     return ModelRequest(
-        messages=(*system, *run.transcript.messages, *status),
+        # The contract follows the last system message: some providers keep only the last block of them (RUN-028).
+        messages=(
+            (instructions, *said[:after], *contract, *said[after:], *status)
+            if after
+            else (instructions, *contract, *said, *status)
+        ),
         tools=prepared.specs,
         tool_choice="auto" if tools or not prepared.specs else "none",
         output=prepared.output,

@@ -13,7 +13,7 @@ from lamina.engine._declare import declare, open_batch
 from lamina.engine._execute import execute
 from lamina.engine._failures import RunCause, ToolFailed
 from lamina.engine._run import Call, Run
-from lamina.engine._settle import close_batch, settle, tell
+from lamina.engine._settle import close_batch, cut_off, settle, tell
 from lamina.model import ModelResponse
 
 
@@ -48,7 +48,7 @@ def refuse_batch(run: Run, response: ModelResponse) -> None:
     open_batch(run, response)
     for call in run.batch:
         call.outcome = ToolRejected("budget")
-        tell(run, call, call.outcome)
+        tell(run, call)
     close_batch(run)
 
 
@@ -56,17 +56,23 @@ async def _run_all(run: Run, calls: Sequence[Call]) -> None:
     """Run the calls side by side; one alone runs inline, and nothing is spawned for it."""
     if not calls:
         return
+    # Whatever swallowed a cancellation, an approver or a body: its answer stands, and the run ends all the same.
+    if run.interruption.asked():
+        await run.interruption.renew()
     if len(calls) == 1:
         await execute(run, calls[0], None)
         if run.interruption.asked():
-            # The body swallowed the cancellation. Its outcome stands, and the run ends all the same.
-            raise asyncio.CancelledError
+            await run.interruption.renew()
         return
     limit = run.prepared.policy.tool_concurrency
     semaphore = asyncio.Semaphore(limit) if limit < len(calls) else None
     async with asyncio.TaskGroup() as group:
         for call in calls:
             group.create_task(execute(run, call, semaphore))
+    for call in calls:
+        if call.outcome is None:  # its own task was cancelled, by its body or by another's
+            cut_off(call)
+            await settle(run, call)
 
 
 def _ending_failure(calls: Sequence[Call]) -> ToolFailed | None:

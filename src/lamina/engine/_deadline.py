@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import attrs
 
-from lamina.effect import Clock
+from lamina.effect import Clock, log
 
 T = TypeVar("T")
 
@@ -48,6 +48,13 @@ async def within(clock: Clock, seconds: float | None, begin: Callable[[], Awaita
         if over and (caller is None or caller.cancelling() <= asked_before):
             return Expired()
         raise
+    except Exception:
+        if not over:
+            raise
+        log().exception("what was waited for broke when its time was over")
+    else:
+        if not over:
+            return answer
     finally:
         alarm.cancel()
-    return Expired() if over else answer
+    return Expired()

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import orjson
+from returns.result import Failure
 
 from lamina.call import CallKey
 from lamina.conversation import ResponseDeclared
 from lamina.engine._events import ToolCallDeclared
 from lamina.engine._run import Call, Run
 from lamina.model import ModelResponse
+from lamina.schema import JsonValue, codec
 
-if TYPE_CHECKING:
-    from lamina.schema import JsonValue
+_JSON = codec(JsonValue)
 
 
 async def declare(run: Run, response: ModelResponse) -> bool:
@@ -36,7 +34,8 @@ def open_batch(run: Run, response: ModelResponse) -> None:
 
 def readable(arguments: str) -> JsonValue:
     """Give arguments as JSON for a reader; text that is none stays the text."""
-    try:
-        return orjson.loads(arguments) if arguments else {}
-    except orjson.JSONDecodeError:
-        return arguments
+    if not arguments:
+        return {}
+    # Read as a tool's own schema reads it: every digit counts, and nothing is nested too deeply to be written again.
+    read = _JSON.decode_json(arguments)
+    return arguments if isinstance(read, Failure) else read.unwrap()

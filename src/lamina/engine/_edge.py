@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
-from returns.result import Failure, Result
+from anyio.lowlevel import checkpoint_if_cancelled
+from returns.result import Failure, Result, Success
 
-from lamina.conversation import RunEnded
+from lamina.conversation import JournalFailed, RunEnded
 from lamina.effect import log, message_of, tag_of
 from lamina.engine._events import RunFailed, RunStopped
 from lamina.engine._failures import Completed, PolicyExceeded, RunCause, RunDefect, RunFailure, RunInterrupted
-from lamina.engine._interruption import Reason
 from lamina.engine._loop import completion_event, interpret
-from lamina.engine._run import Run
-from lamina.engine._settle import settle_interrupted
+from lamina.engine._run import Call, Run
+from lamina.engine._settle import close_interrupted, settle, tell
 
 Settle: TypeAlias = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 """Runs a settlement to its end in a task that the runtime owns, through repeated cancellations."""
+Ended: TypeAlias = Result[Completed[Any], RunCause]  # Any: the agent's output
 
 
-async def run_to_end(run: Run, given: object, settle: Settle) -> Result[Completed[Any], RunFailure]:
+async def run_to_end(run: Run, given: object, settle_in: Settle) -> Result[Completed[Any], RunFailure]:
     """Run an agent from its input to its one ending.
 
     A cancellation from outside is settled and passed on; the run's own (its time is over, or its handle interrupted
@@ -29,55 +31,87 @@ async def run_to_end(run: Run, given: object, settle: Settle) -> Result[Complete
     """
     with run.interruption.enter(run.prepared.clock, run.began + run.prepared.policy.max_duration):
         try:
-            ended = await interpret(run, given)
-            if isinstance(ended, Failure):
-                return await _failed(run, ended.failure())
-            return await _completed(run, ended)
-        except asyncio.CancelledError:
-            reason = run.interruption.claim()
-            cause = _cause_of(reason)
-            await settle(lambda: _wind_up(run, cause))
-            if reason is None:
+            try:
+                ended = await interpret(run, given)
+            except GeneratorExit:  # the loop is gone: nothing can be waited for
                 raise
-            return Failure(run.failure(cause))
-        except Exception:
-            log().exception("a run broke", run=run.id, agent=run.prepared.agent.id)
-            await settle(lambda: _wind_up(run, RunDefect()))
-            return Failure(run.failure(RunDefect()))
-        except BaseException:
-            await settle(lambda: _wind_up(run, RunInterrupted()))
-            raise
+            except BaseException as error:
+                cause, passes = _cut_off(run, error)
+                if not passes:
+                    return await _finish(run, Failure(cause), settle_in)
+                with suppress(asyncio.CancelledError):
+                    await _finish(run, Failure(cause), settle_in)
+                await checkpoint_if_cancelled()  # an anyio scope takes only what it delivers itself
+                if isinstance(error, Exception):
+                    raise asyncio.CancelledError from None
+                raise
+            return await _finish(run, ended, settle_in)
         finally:
             await run.interruption.absorb()
 
 
-def _cause_of(reason: Reason | None) -> RunCause:
-    return PolicyExceeded("duration") if reason == "duration" else RunInterrupted()
+def _cut_off(run: Run, error: BaseException) -> tuple[RunCause, bool]:
+    """Say what a run ends with that something has cut off, and whether a cancellation, or the error, goes on."""
+    if isinstance(error, Exception):
+        log().exception("a run broke", run=run.id, agent=run.prepared.agent.id)
+    elif not isinstance(error, asyncio.CancelledError):
+        return RunInterrupted(), True
+    if not run.interruption.asked():
+        if not isinstance(error, Exception):
+            log().error("a run was cancelled by something below it", run=run.id, agent=run.prepared.agent.id)
+        return RunDefect(), False
+    reason = run.interruption.claim()
+    return PolicyExceeded("duration") if reason == "duration" else RunInterrupted(), reason is None
 
 
-async def _completed(run: Run, ended: Result[Completed[Any], RunCause]) -> Result[Completed[Any], RunFailure]:
-    if not await run.commit(RunEnded(run.id, "completed")) and run.journal_failure is not None:
-        return await _failed(run, run.journal_failure)
-    completed = ended.unwrap()
-    completion_event(run, completed)
-    return ended  # type: ignore[return-value]  # a Success has no failure to be of another type
+async def _finish(run: Run, ended: Ended, settle_in: Settle) -> Result[Completed[Any], RunFailure]:
+    """Settle what was under way, record the ending and tell it: the same however it came about.
+
+    Raises:
+        asyncio.CancelledError: Somebody outside cancelled meanwhile; all of this has been done by then.
+    """
+    run.interruption.close()
+    unsettled = close_interrupted(run)
+    late: asyncio.CancelledError | None = None
+    if run.prepared.journal is not None:
+        try:
+            await settle_in(lambda: _record(run, ended, unsettled))
+        except asyncio.CancelledError as cancelled:
+            late = None if run.interruption.claim() else cancelled
+        except Exception:
+            log().exception("the journal did not take a run's ending", run=run.id)
+            run.journal_failure = run.journal_failure or JournalFailed(f"ended:{run.id}", "it did not answer in time")
+        if isinstance(ended, Success) and run.journal_failure is not None:
+            ended = Failure(run.journal_failure)
+    for call in unsettled:
+        if not call.settled:
+            tell(run, call)
+    result = _tell_ending(run, ended)
+    if late is not None:
+        raise late
+    return result
 
 
-async def _failed(run: Run, cause: RunCause) -> Result[Completed[Any], RunFailure]:
-    await run.commit(RunEnded(run.id, "failed", tag_of(cause)))
-    if run.emit is not None:
-        run.emit(RunFailed, error_tag=tag_of(cause), message=message_of(cause))
-    return Failure(run.failure(cause))
-
-
-async def _wind_up(run: Run, cause: RunCause) -> None:
-    """Settle what was under way; the same for a cancel, a deadline, an interrupt and a defect."""
-    await settle_interrupted(run)
-    stopped = isinstance(cause, RunInterrupted)
-    await run.commit(RunEnded(run.id, "interrupted" if stopped else "failed", tag_of(cause)))
-    if run.emit is None:
+async def _record(run: Run, ended: Ended, unsettled: Sequence[Call]) -> None:
+    for call in unsettled:
+        await settle(run, call)
+    if not isinstance(ended, Failure):
+        await run.commit(RunEnded(run.id, "completed"))
         return
-    if stopped:
-        run.emit(RunStopped, message=message_of(cause))
-    else:
-        run.emit(RunFailed, error_tag=tag_of(cause), message=message_of(cause))
+    cause = ended.failure()
+    await run.commit(RunEnded(run.id, "interrupted" if isinstance(cause, RunInterrupted) else "failed", tag_of(cause)))
+
+
+def _tell_ending(run: Run, ended: Ended) -> Result[Completed[Any], RunFailure]:
+    if not isinstance(ended, Failure):
+        run.ended = Success(ended.unwrap())
+        completion_event(run, ended.unwrap())
+        return run.ended
+    cause = ended.failure()
+    run.ended = Failure(run.failure(cause))
+    if run.emit is not None:
+        if isinstance(cause, RunInterrupted):
+            run.emit(RunStopped, message=message_of(cause))
+        else:
+            run.emit(RunFailed, error_tag=tag_of(cause), message=message_of(cause))
+    return run.ended

@@ -33,7 +33,7 @@ class EventLog:
         self._events: deque[RunEvent] = deque()
         self._first = 0
         self._limit = limit
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: set[asyncio.Future[None]] = set()
         self.ended = False
 
     @property
@@ -67,8 +67,11 @@ class EventLog:
     async def changed(self) -> None:
         """Wait for the next event, or for the end."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
-        await waiter
+        self._waiting.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiting.discard(waiter)
 
     def _wake(self) -> None:
         for waiter in self._waiting:

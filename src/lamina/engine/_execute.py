@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from lamina.call import ToolDefect, bound, encode, interrupted
+from lamina.call import ToolDefect, bound, encode
 from lamina.effect import log
 from lamina.engine._permit import permitted
 from lamina.engine._prepared import PreparedTool
 from lamina.engine._run import Call, Run
-from lamina.engine._settle import settle
+from lamina.engine._settle import cut_off, settle
 from lamina.engine._start import start
 
 
@@ -28,6 +28,8 @@ async def _perform(run: Run, call: Call, prepared: PreparedTool) -> None:
     if await start(run, call, tool):
         try:
             returned = await prepared.invoke(call.input, run.given)
+            outcome = encode(tool.success, tool.failure, returned, tool.name)
+            call.outcome = bound(outcome, run.prepared.policy.tool_result_bytes)
         except Exception:
             log().exception("a tool raised", tool=tool.name, call=str(call.key))
             call.outcome = ToolDefect("raised")
@@ -35,8 +37,5 @@ async def _perform(run: Run, call: Call, prepared: PreparedTool) -> None:
             if run.interruption.asked():
                 raise  # the settlement of the whole batch gives the outcome
             log().warning("a tool was cancelled by something of its own", tool=tool.name, call=str(call.key))
-            call.outcome = interrupted(started=True, execution=tool.execution)
-        else:
-            outcome = encode(tool.success, tool.failure, returned, tool.name)
-            call.outcome = bound(outcome, run.prepared.policy.tool_result_bytes)
+            cut_off(call)
     await settle(run, call)

@@ -32,12 +32,13 @@ class RunHandle(Generic[O]):
             result = await run.result()
     """
 
-    __slots__ = ("_active", "_log", "_prepare", "_work")
+    __slots__ = ("_active", "_entered", "_log", "_prepare", "_work")
 
     def __init__(self, prepare: Callable[[EventLog], Awaitable[Run]], work: Callable[[Run], Awaitable[Ended]]) -> None:
         self._prepare = prepare
         self._work = work
         self._log = EventLog()
+        self._entered = False
         self._active: tuple[Run, asyncio.Task[Ended]] | None = None
 
     @property
@@ -56,8 +57,9 @@ class RunHandle(Generic[O]):
         Raises:
             ConstructionError: The runtime does not have what the agent needs; nothing was asked of its model.
         """
-        if self._active is not None:
+        if self._entered:
             raise RuntimeError("a run is started once; make another handle with rt.start(...)")
+        self._entered = True
         run = await self._prepare(self._log)
 
         async def work() -> Ended:
@@ -100,7 +102,9 @@ class RunHandle(Generic[O]):
         """Wait for the end; a waiter that is cancelled leaves the run alone."""
         run, task = self._started()
         await asyncio.wait({task})
-        return Failure(run.failure(RunInterrupted())) if task.cancelled() else task.result()
+        if not task.cancelled():
+            return task.result()
+        return Failure(run.failure(RunInterrupted())) if run.ended is None else run.ended
 
     def interrupt(self) -> None:
         """End the run now: what has started is cut off, and every call gets its honest outcome."""

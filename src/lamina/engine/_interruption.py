@@ -6,6 +6,8 @@ import asyncio
 from types import TracebackType
 from typing import Literal, Self, cast
 
+from anyio.lowlevel import checkpoint_if_cancelled
+
 from lamina.effect import Alarm, Clock
 
 Reason = Literal["duration", "interrupted"]
@@ -43,6 +45,10 @@ class Interruption:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ask for nothing any more: how the run ends is decided."""
         self._closed = True
         if self._alarm is not None:
             self._alarm.cancel()
@@ -65,6 +71,12 @@ class Interruption:
         task = cast("asyncio.Task[object]", asyncio.current_task())
         return task.cancelling() > (self._asked_before if task is self._task else 0)
 
+    async def renew(self) -> None:
+        """Raise a cancellation again that was asked for, and that something below has swallowed."""
+        if self.asked():
+            await checkpoint_if_cancelled()  # an anyio scope takes only what it delivers itself
+            raise asyncio.CancelledError
+
     def claim(self) -> Reason | None:
         """Take a cancellation that reached the run's end: give the run's own reason, or None for somebody else's."""
         if self.reason is None or self._task is None or self._claimed:
@@ -73,11 +85,13 @@ class Interruption:
         return self.reason if self._task.uncancel() <= self._asked_before else None
 
     async def absorb(self) -> None:
-        """Take a cancellation back that the run asked for, but that came too late to be delivered."""
-        self._closed = True
+        """Take a cancellation back that the run asked for, but that came too late, or that something swallowed."""
+        self.close()
         if self.reason is not None and not self._claimed and self._task is not None:
             try:
                 await asyncio.sleep(0)
             except asyncio.CancelledError:
                 if self.claim() is None:
                     raise
+            else:
+                self.claim()

@@ -14,7 +14,7 @@ from lamina.engine._failures import AgentInputError, Completed, RunCause
 from lamina.engine._machine import AskModel, Fail, Finish, Repair, RunBatch, again, begin, responded, settled, warnings
 from lamina.engine._output import decode_answer, repair_message
 from lamina.engine._run import Run
-from lamina.model import AssistantMessage, Message, ModelResponse, SystemMessage, UserMessage
+from lamina.model import AssistantMessage, ModelResponse, SystemMessage, UserMessage
 
 
 async def interpret(run: Run, given: object) -> Result[Completed[Any], RunCause]:
@@ -30,7 +30,9 @@ async def interpret(run: Run, given: object) -> Result[Completed[Any], RunCause]
         return Failure(AgentInputError(encoded.failure().problems))
     text = encoded.unwrap() if agent.plain_input else agent.input.encode_json(given).unwrap().decode()
     instructions = agent.instructions if isinstance(agent.instructions, str) else agent.instructions(given)
-    system: tuple[Message, ...] = (SystemMessage(instructions), *run.prepared.contract)
+    if not isinstance(instructions, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a function may err
+        raise TypeError("the agent's instructions gave something else than a text")
+    system = SystemMessage(instructions)
     run.transcript.say(UserMessage.of(str(text)))
     emit = run.emit
     if emit is not None:
@@ -42,6 +44,8 @@ async def interpret(run: Run, given: object) -> Result[Completed[Any], RunCause]
             _warn(run)
         match decision:
             case AskModel(tools):
+                if run.interruption.asked():
+                    await run.interruption.renew()
                 if emit is not None:
                     emit(TurnStarted, turn=run.state.turn + 1)
                 asked = await ask_model(run, system, tools=tools)

@@ -112,7 +112,7 @@ def responded(
     """
     usage = response.usage
     if usage is None:
-        return state, Fail(PolicyExceeded("usage"))
+        return attrs.evolve(state, turn=state.turn + 1), Fail(PolicyExceeded("usage"))
     had_tools = state.exhausted is None
     state = State(
         turn=state.turn + 1,

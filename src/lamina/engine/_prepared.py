@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import attrs
 import orjson
@@ -29,13 +30,17 @@ _CONTRACT = (
 )
 
 
+_FOR_RUNS: tuple[type[Any], ...] = (LanguageModel, Clock, Ids, Journal)
+
+
 class Permits:
     """The semaphores of a runtime's tools and groups, over all of its runs."""
 
     __slots__ = ("_made",)
 
     def __init__(self) -> None:
-        self._made: dict[object, asyncio.Semaphore] = {}
+        # Weakly: a tool that its owner drops is gone. While a prepared tool uses a semaphore, it holds the tool, too.
+        self._made: WeakKeyDictionary[Tool[Any, Any, Any] | ConcurrencyGroup, asyncio.Semaphore] = WeakKeyDictionary()
 
     def of(self, tool: Tool[Any, Any, Any]) -> tuple[asyncio.Semaphore, ...]:
         """Give what a call has to hold, always in the same order, so that two calls never wait for each other."""
@@ -43,7 +48,10 @@ class Permits:
         return (*own, *(self._semaphore(group, group.limit) for group in tool.groups))
 
     def _semaphore(self, owner: Tool[Any, Any, Any] | ConcurrencyGroup, limit: int) -> asyncio.Semaphore:
-        return self._made.setdefault(owner, asyncio.Semaphore(limit))
+        made = self._made.get(owner)
+        if made is None:
+            made = self._made[owner] = asyncio.Semaphore(limit)
+        return made
 
 
 @attrs.frozen(eq=False)
@@ -65,8 +73,13 @@ class PreparedTool:
 
 @attrs.frozen(eq=False)
 class PreparedAgent:
-    """An agent whose services are found."""
+    """An agent whose services are found.
 
+    Attributes:
+        admit: `await admit(None, ())` raises where the runtime is not open any more.
+    """
+
+    admit: Compiled
     agent: Agent[Any, Any, Any]
     policy: AgentPolicy
     model: LanguageModel
@@ -95,7 +108,11 @@ def prepare(binding: Binding[Any, Any, Any], scope: Scope, permits: Permits) -> 
     tools = {tool.name: _prepare_tool(tool, scope, permits) for tool in agent.toolkit}
     schema = None if agent.plain_output else agent.output.json_schema
     contract = () if schema is None else (SystemMessage(_CONTRACT + orjson.dumps(schema).decode()),)
+    for_request = [key for key in _FOR_RUNS if scope.offers(key) and scope.value(key) is None]
+    if problems := list(short_lived(binding, for_request)):
+        raise ConstructionError(problems)
     return PreparedAgent(
+        admit=scope.compile((), _admitted),
         agent=agent,
         policy=agent.policy,
         model=_service(scope, LanguageModel),
@@ -111,13 +128,24 @@ def prepare(binding: Binding[Any, Any, Any], scope: Scope, permits: Permits) -> 
     )
 
 
+def short_lived(binding: Binding[Any, Any, Any], for_request: Collection[object]) -> Iterator[Problem]:
+    """Report what a run needs for longer than a request: a run is none, so a shorter life would end under it.
+
+    Args:
+        binding: The agent with its model.
+        for_request: The services that it is offered, but for one request only.
+    """
+    for key in _FOR_RUNS:
+        if key in for_request:
+            line = f'agent "{binding.agent.id}"  {binding.agent.where}, whose runs are no requests'
+            yield Problem("LIFETIME", name_of(key), (line,), f'life="app" for {name_of(key)}')
+
+
+async def _admitted(_: None) -> None: ...
+
+
 def _service(scope: Scope, key: Callable[..., S]) -> S:
-    """Give a service that lives for the app: a run is no request, so a shorter life would end under it."""
-    found = scope.value(key)
-    if found is None:
-        line = "it lives for one request, and an agent's runs need it for the app"
-        raise ConstructionError([Problem("LIFETIME", name_of(key), (line,), f'bind({name_of(key)}, life="app")')])
-    return cast("S", found)
+    return cast("S", scope.value(key))  # the plan has found it, and that it lives for the app
 
 
 def _compiled(scope: Scope, key: type[Any], fn: Callable[..., Awaitable[Any]]) -> Compiled | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from returns.result import Failure
+from returns.result import Failure, Result, Success
 
 from lamina.call import CallKey, Outcome
 from lamina.conversation import History, JournalFailed, Record, Transcript
 from lamina.effect import log
 from lamina.engine._emitter import Emitter
-from lamina.engine._failures import RunCause, RunFailure, RunReport
+from lamina.engine._failures import Completed, RunCause, RunFailure, RunReport
 from lamina.engine._interruption import Interruption
 from lamina.engine._machine import State
 from lamina.engine._prepared import Given, PreparedAgent, PreparedTool
@@ -41,6 +41,7 @@ class Run:
         "batch",
         "began",
         "emit",
+        "ended",
         "given",
         "id",
         "interruption",
@@ -63,6 +64,7 @@ class Run:
         self.batch: list[Call] = []
         self.began = prepared.clock.monotonic()
         self.journal_failure: JournalFailed | None = None
+        self.ended: Result[Completed[Any], RunFailure] | None = None
 
     def elapsed(self) -> float:
         """Seconds since the run began."""
@@ -79,9 +81,12 @@ class Run:
             log().exception("the journal broke", record=record.id)
             failure = JournalFailed(record.id, "the journal broke")
         else:
-            if not isinstance(appended, Failure):
+            if isinstance(appended, Success):
                 return True
-            failure = appended.failure()
+            # Past the types anything can come back, and only a Success is a promise.
+            failure = (
+                appended.failure() if isinstance(appended, Failure) else JournalFailed(record.id, "it gave no answer")
+            )
         self.journal_failure = self.journal_failure or failure
         return False
 

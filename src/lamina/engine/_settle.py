@@ -17,13 +17,14 @@ async def settle(run: Run, call: Call) -> None:
         return
     if run.prepared.journal is not None:
         await run.commit(ResultSettled(call.key, outcome))
-    tell(run, call, outcome)
+    tell(run, call)
 
 
-def tell(run: Run, call: Call, outcome: Outcome) -> None:
-    """Count a call as settled, and tell the observers."""
+def tell(run: Run, call: Call) -> None:
+    """Count a call that has its outcome as settled, and tell the observers."""
     call.settled = True
-    if run.emit is None:
+    outcome = call.outcome
+    if run.emit is None or outcome is None:
         return
     where = {"turn": call.key.turn, "call": call.key.call, "tool": call.name}
     if isinstance(outcome, ToolSuccess):
@@ -47,14 +48,23 @@ def close_batch(run: Run) -> list[Outcome]:
     return outcomes
 
 
-async def settle_interrupted(run: Run) -> None:
-    """Give every call of an open batch its honest outcome after a cancellation, and close the batch."""
+def cut_off(call: Call) -> None:
+    """Give a call that did not come to its end the outcome that is honest of it."""
+    if call.outcome is None:
+        execution = "uncertain" if call.tool is None else call.tool.tool.execution
+        call.outcome = interrupted(started=call.started, execution=execution)
+
+
+def close_interrupted(run: Run) -> list[Call]:
+    """Close the batch of a run that was cut off, so that its history is whole before anything is waited for.
+
+    Returns:
+        The calls whose outcomes nobody knows of yet.
+    """
     if run.transcript.open_batch is None:
-        return
-    for call in run.batch:
-        if call.outcome is None:
-            execution = "uncertain" if call.tool is None else call.tool.tool.execution
-            call.outcome = interrupted(started=call.started, execution=execution)
-    for call in run.batch:
-        await settle(run, call)
+        return []
+    batch = run.batch
+    for call in batch:
+        cut_off(call)
     close_batch(run)
+    return [call for call in batch if not call.settled]

@@ -8,7 +8,8 @@ from typing import Any, Generic, Never, TypeVar, cast, overload
 
 from returns.result import Failure, Result, Success
 
-from lamina.effect import Environment, Layer, Program, Seeds, SeedsFor, plan
+from lamina.effect import Environment, Layer, Program, Seeds, SeedsFor
+from lamina.runtime._assemble import assemble
 from lamina.runtime._builder import RuntimeBuilder
 from lamina.runtime._runtime import Core, Open, Runtime
 
@@ -160,6 +161,6 @@ def _core(
     close_timeout: float,
 ) -> Core:
     layer, built_in = (app.layer, app.programs) if isinstance(app, RuntimeBuilder) else (app, ())
-    checked = plan(layer, (*built_in, *programs), seeds)
+    checked = assemble(layer, (*built_in, *programs), seeds)
     checked.raise_problems()
     return Core(checked, Environment(checked, close_timeout=close_timeout), close_timeout)

@@ -9,7 +9,8 @@ from typing import Any, Generic, Never, TypeVar, cast
 import attrs
 
 from lamina.agent import Binding
-from lamina.effect import ConstructionError, Layer, Plan, Problem, Program, Subset, empty_layer, plan
+from lamina.effect import ConstructionError, Layer, Plan, Program, Subset, empty_layer
+from lamina.runtime._assemble import assemble, duplicate_agent
 
 In = TypeVar("In", covariant=True)
 Out = TypeVar("Out")
@@ -57,8 +58,7 @@ class RuntimeBuilder(Generic[In, Out, Err]):
         """
         first = self.agents.get(binding.agent.id)
         if first is not None:
-            lines = tuple(f'agent "{each.agent.id}"  {each.agent.where}' for each in (first, binding))
-            raise ConstructionError([Problem("DUPLICATE", f'agent "{binding.agent.id}"', lines, "another id for one")])
+            raise ConstructionError([duplicate_agent(first, binding)])
         return self.program(binding)
 
     def program(self, program: Program[R2], /) -> RuntimeBuilder[In | R2, Out, Err]:
@@ -81,11 +81,11 @@ class RuntimeBuilder(Generic[In, Out, Err]):
 
     def plan(self) -> Plan:
         """Check everything, and acquire nothing."""
-        return plan(self.layer, self.programs)
+        return assemble(self.layer, self.programs)
 
 
 def _with(layer: Layer[Any, Any, Any], programs: tuple[Program[Any], ...]) -> RuntimeBuilder[Any, Any, Any]:
-    made = cast("RuntimeBuilder[Any, Any, Any]", object.__new__(RuntimeBuilder))
+    made = object.__new__(cast("type[RuntimeBuilder[Any, Any, Any]]", RuntimeBuilder))
     object.__setattr__(made, "layer", layer)
     object.__setattr__(made, "programs", programs)
     return made

@@ -183,6 +183,7 @@ class Runtime(Generic[Have]):
             raise ConstructionError([Problem("MISSING", "Conversations", lines, "history=... goes on from a history")])
         core = self._core
         prepared = core.agents.get(binding) or await core.agent(binding)
+        await prepared.admit(None, ())
         run_id = prepared.ids.new("run")
         emit = None if sink is None else Emitter(sink, run_id, conversation, binding.agent.id, prepared.clock)
         return Run(run_id, prepared, self._given, history, emit)

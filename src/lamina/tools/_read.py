@@ -131,10 +131,10 @@ def _never(hint: object) -> object:
 def _predicate(available: Callable[..., bool | Awaitable[bool]] | None) -> Callable[..., Awaitable[bool]] | None:
     if available is None or inspect.iscoroutinefunction(available):
         return cast("Callable[..., Awaitable[bool]] | None", available)
-    check = cast("Callable[..., bool]", available)
 
     async def ask(*services: object) -> bool:
-        return check(*services)
+        answer = available(*services)
+        return await answer if inspect.isawaitable(answer) else answer
 
     return ask
 

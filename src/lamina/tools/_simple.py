@@ -30,6 +30,7 @@ def tool_from_plain_function(fn: Callable[..., Awaitable[Any]], options: ToolOpt
         for each in parameters
         if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
     ]
+    lines += [f"parameter {each.name} is positional-only" for each in parameters if each.kind is each.POSITIONAL_ONLY]
     if not inspect.iscoroutinefunction(fn):
         lines.append("a handler is `async def`; blocking work goes through anyio.to_thread.run_sync")
     if "return" not in hints:
