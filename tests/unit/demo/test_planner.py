@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from returns.result import Result, Success
 
-from lamina.approval import Approval, ApprovalRequest, Approved, Denied, ScriptedApproval
+from lamina.approval import Approval, ApprovalRequest, Approved, Denied, ScriptedApproval, TerminalApproval
 from lamina.demo import (
     DiskFolder,
     Label,
@@ -143,3 +143,12 @@ def test_an_approval_can_be_put_in_its_place() -> None:
     replaced = triage_app().replace(bind(Approval).to(Never), bind(ReportFolder).to(DiskFolder))
 
     assert replaced.plan().problems == ()
+
+
+def test_the_line_that_the_report_says_to_write_is_the_one() -> None:
+    (problem,) = incomplete.app.plan().problems
+    assert problem.write is not None
+    names = {"bind": bind, "Approval": Approval, "TerminalApproval": TerminalApproval}
+    written = eval(problem.write.removeprefix("| "), names)
+
+    assert incomplete.app.provide(written).plan().problems == ()
