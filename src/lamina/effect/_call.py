@@ -17,7 +17,7 @@ from returns.result import Failure
 from lamina.effect import _backend
 from lamina.effect._gate import Gate
 from lamina.effect._outlast import outlast
-from lamina.effect._resource import Held, RolledBack, enter, leave_all
+from lamina.effect._resource import Held, RolledBack, never_yielded, release
 from lamina.effect._tree import Leaf
 
 # Services, commands and answers are `Any` throughout: their types were checked where the function was declared.
@@ -108,9 +108,12 @@ def _full(recipe: Recipe, fn: Function, gate: Gate, close_timeout: float | None)
             elif kind == "await":
                 values.append(await make(*arguments(values)))
             else:
-                held = (leaf, make(*arguments(values)))
-                values.append(await enter(held))
-                entered.append(held)
+                generator = make(*arguments(values))
+                try:
+                    values.append(await generator.__anext__())
+                except StopAsyncIteration:
+                    raise never_yielded(leaf) from None
+                entered.append((leaf, generator))
         return await fn(command, *pick(values))
 
     async def without_release(command: Any, seeds: tuple[Any, ...] = ()) -> Any:
@@ -126,9 +129,9 @@ def _full(recipe: Recipe, fn: Function, gate: Gate, close_timeout: float | None)
             try:
                 result = await answer(command, values, entered)
             except BaseException as error:
-                await outlast(_release(entered, error), guard, seconds)
+                await outlast(release(entered, error), guard, seconds)
                 raise
-            await outlast(_release(entered, _rollback(result)), guard, seconds)
+            await outlast(release(entered, _rollback(result)), guard, seconds)
             return result
 
     late = None if _backend.on_trio() else _late_guard()
@@ -141,9 +144,9 @@ def _full(recipe: Recipe, fn: Function, gate: Gate, close_timeout: float | None)
         try:
             result = await answer(command, values, entered)
         except BaseException as error:
-            await outlast_here(_release(entered, error), outer, seconds)
+            await outlast_here(release(entered, error), outer, seconds)
             raise
-        await outlast_here(_release(entered, _rollback(result)), outer, seconds)
+        await outlast_here(release(entered, _rollback(result)), outer, seconds)
         return result
 
     return with_a_late_guard
@@ -159,17 +162,6 @@ def _late_guard() -> ModuleType | None:
 
 def _rollback(result: object) -> RolledBack | None:
     return RolledBack() if isinstance(result, Failure) else None
-
-
-async def _release(entered: list[Held], ended: BaseException | None) -> None:
-    """Leave what was entered, the last first; raise what comes out of that and did not go in."""
-    came_out = await leave_all(entered, ended)
-    if came_out is None or came_out is ended:
-        return
-    cancelled = anyio.get_cancelled_exc_class()
-    if isinstance(came_out, cancelled) and isinstance(ended, cancelled):
-        return  # a task group makes another of the one that went in
-    raise came_out
 
 
 def _beginner(recipe: Recipe, gate: Gate) -> Callable[[tuple[Any, ...]], Values]:

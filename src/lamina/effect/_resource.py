@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any, TypeAlias, cast
 
+import anyio
+
+from lamina.effect._backend import is_native
 from lamina.effect._tree import Leaf
 
 Held: TypeAlias = tuple[Leaf, AsyncGenerator[Any, None]]  # Any: whatever service it yields
@@ -22,25 +25,15 @@ class RolledBack(Exception):
 
 async def enter(held: Held) -> Any:  # Any: as above
     """Run a resource to its `yield`, and give the service."""
-    leaf, generator = held
     try:
-        return await generator.__anext__()
+        return await held[1].__anext__()
     except StopAsyncIteration:
-        raise RuntimeError(f"{leaf} ended without a yield; it has to yield once  {leaf.where}") from None
+        raise never_yielded(held[0]) from None
 
 
-async def leave(held: Held, error: BaseException | None) -> BaseException | None:
-    """Run a resource from its `yield` to its end.
-
-    Args:
-        held: A resource that has been entered.
-        error: What ended its use; it comes in at the `yield`.
-
-    Returns:
-        What the use of it ends with now: the same error, also where the resource has swallowed it, or another that
-        came out of the release.
-    """
-    return await (finish(held) if error is None else throw(held, error)) or error
+def never_yielded(leaf: Leaf) -> RuntimeError:
+    """Say that a resource ended before it gave its service."""
+    return RuntimeError(f"{leaf} ended without a yield; it has to yield once  {leaf.where}")
 
 
 async def finish(held: Held) -> BaseException | None:
@@ -88,9 +81,36 @@ def _besides(raised: BaseException, error: BaseException) -> BaseException | Non
     return raised
 
 
-async def leave_all(entered: list[Held], error: BaseException | None) -> BaseException | None:
-    """Leave resources, the last one first; what one of them raises comes in at those before it."""
+async def release(entered: list[Held], ended: BaseException | None) -> None:
+    """Leave the resources of a request, the last one first; what one of them raises comes in at those before it.
+
+    Args:
+        entered: What has been entered, in order.
+        ended: What the request ended with; it goes in at each `yield`, and a resource that swallows it changes nothing.
+
+    Raises:
+        BaseException: What came out and had not gone in.
+    """
+    error = ended
     while entered:
         held = entered.pop()
-        error = await (finish(held) if error is None else throw(held, error)) or error
-    return error
+        if error is None:
+            error = await finish(held)
+        else:
+            error = await throw(held, error) or _still(error, held[0])
+    if error is None or error is ended:
+        return
+    cancelled = anyio.get_cancelled_exc_class()
+    if isinstance(error, cancelled) and isinstance(ended, cancelled):
+        return  # a task group makes another of the one that went in
+    raise error
+
+
+def _still(error: BaseException, leaf: Leaf) -> BaseException:
+    """Say what a request ends with whose error a resource has swallowed: with the same.
+
+    But a cancel that comes from a scope, and that the resource's own scope has taken, is nobody else's any more.
+    """
+    if not isinstance(error, anyio.get_cancelled_exc_class()) or is_native(error):
+        return error
+    return RuntimeError(f"{leaf} ended while it was in use  {leaf.where}")

@@ -329,3 +329,17 @@ async def test_nothing_runs_before_opening_and_after_closing() -> None:
 
 async def app_only(command: int, app: App) -> int:
     return command
+
+
+async def test_a_resource_whose_own_scope_ends_the_request_is_a_defect() -> None:
+    @handler
+    async def hangs(command: int, tx: Tx) -> None:
+        await anyio.sleep_forever()
+
+    async def impatient() -> AsyncIterator[Tx]:
+        with anyio.move_on_after(0):
+            yield Tx()
+
+    async with compiled(hangs, scoped(impatient, life="request")) as call:
+        with pytest.raises(RuntimeError, match="layer impatient for Tx ended while it was in use"):
+            await call(1)
