@@ -183,7 +183,9 @@ class Environment:
         Raises:
             TimeoutError: It took longer, and was cancelled.
         """
-        return await self._settlements.settle(work, min(self._close_timeout if timeout is None else timeout, self._close_timeout))
+        return await self._settlements.settle(
+            work, min(self._close_timeout if timeout is None else timeout, self._close_timeout)
+        )
 
     async def _until_up(self, cells: Iterable[Cell]) -> None:
         """Wait until all are up, or one cannot be."""

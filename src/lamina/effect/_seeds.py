@@ -10,7 +10,7 @@ import attrs
 from lamina.effect._construction import ConstructionError, Problem
 from lamina.effect._layer import Layer
 from lamina.effect._names import name_of
-from lamina.effect._tree import Leaf, leaves_of
+from lamina.effect._tree import Bag, Leaf, leaves_of
 from lamina.effect._where import caller_where
 
 R = TypeVar("R")
@@ -67,27 +67,36 @@ class Seeds(Generic[S]):
         Raises:
             ConstructionError: A seed has no value or several, or a value is for none of the seeds.
         """
+        tree = values.tree
         brought: dict[object, object] = {}
+        for leaf in tree.members if isinstance(tree, Bag) else (tree,):
+            if isinstance(leaf, Leaf) and leaf.kind == "value" and leaf.key in self.keys:
+                brought[leaf.key] = leaf.make()
+        leaves = leaves_of(tree)
+        if len(brought) == len(self.keys) == len(leaves):
+            return tuple(map(brought.__getitem__, self.keys))
+        raise ConstructionError(self._problems(leaves))
+
+    def _problems(self, leaves: list[Leaf]) -> list[Problem]:
+        seen: set[object] = set()
         problems: list[Problem] = []
-        for leaf in leaves_of(values.tree):
-            problems.extend(self._why_not(leaf, brought))
-            brought[leaf.key] = leaf.make() if leaf.kind == "value" else None
-        place = caller_where() if problems or len(brought) < len(self.keys) else None
+        for leaf in leaves:
+            problems.extend(self._why_not(leaf, seen))
+            seen.add(leaf.key)
+        place = caller_where()
         for key in self.keys:
-            if key not in brought:
+            if key not in seen:
                 write = f"| bind({name_of(key)}).value(...)"
                 problems.append(Problem("MISSING", name_of(key), (f"given(...)  {place}",), write))
-        if problems:
-            raise ConstructionError(problems)
-        return tuple(map(brought.__getitem__, self.keys))
+        return problems
 
-    def _why_not(self, leaf: Leaf, brought: dict[object, object]) -> list[Problem]:
+    def _why_not(self, leaf: Leaf, seen: set[object]) -> list[Problem]:
         name = name_of(leaf.key)
         if leaf.key not in self.keys:
             return [Problem("SEED", name, (f"is none of the seeds of this runtime  {leaf.where}",))]
         if leaf.kind != "value":
             return [Problem("SEED", name, (f"is given as a value  {leaf.where}",), f"bind({name}).value(...)")]
-        if leaf.key in brought:
+        if leaf.key in seen:
             return [Problem("DUPLICATE", name, (f"given twice  {leaf.where}",))]
         return []
 

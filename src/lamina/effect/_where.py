@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from functools import cache
 from types import CodeType, FrameType
 from typing import cast
 
@@ -81,7 +82,12 @@ def caller_where() -> Where:
     A layer, a tool or an agent is declared by a call; this is the line of that call.
     """
     frame = _caller()
-    return Where(frame.f_code.co_filename, frame.f_lineno) if frame is not None else UNKNOWN
+    return _where_in(frame.f_code.co_filename, frame.f_lineno) if frame is not None else UNKNOWN
+
+
+@cache
+def _where_in(file: str, line: int) -> Where:
+    return Where(file, line)
 
 
 def caller_locals() -> dict[str, object]:
