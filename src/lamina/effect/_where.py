@@ -14,6 +14,7 @@ import attrs
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # The demo is an application like any other, although it comes with the package.
 _DEMO = os.path.join(_PACKAGE, "demo") + os.sep
+_TYPING = cast.__code__.co_filename
 
 
 @attrs.frozen
@@ -104,5 +105,6 @@ def _caller() -> FrameType | None:
 
 
 def _is_own(file: str) -> bool:
-    # What attrs generates has no place of its own: who calls it has.
-    return (file.startswith(_PACKAGE) and not file.startswith(_DEMO)) or file.startswith("<attrs generated ")
+    # What attrs generates, and `Generic[T](...)` in typing, have no place of their own: who calls them has.
+    between = file == _TYPING or file.startswith("<attrs generated ")
+    return between or (file.startswith(_PACKAGE) and not file.startswith(_DEMO))
