@@ -342,6 +342,46 @@ async def test_catch_does_not_catch_a_defect() -> None:
         await Environment(plan(connect.catch(layer(A)))).open()
 
 
+async def test_catches_nest_and_a_leaf_that_failed_is_not_tried_again_for_the_fallback() -> None:
+    environment = await opened(refusing(1, []).catch(refusing(1, [])).catch(layer(A)))
+    await environment.close()
+    tries: list[int] = []
+    shared = refusing(9, tries)
+    environment = Environment(plan(layer(UsesA).provide(shared).catch(layer(UsesA).provide(shared))))
+    assert await environment.open() == Failure(Refused("db"))
+    assert tries == [0]
+
+
+async def test_what_on_failure_raises_is_a_defect() -> None:
+    def breaks(error: Refused) -> None:
+        raise ValueError(error.host)
+
+    with pytest.raises(ValueError, match="db"):
+        await Environment(plan(refusing(1, []).catch(layer(A), on_failure=breaks))).open()
+
+
+async def test_a_late_program_does_not_try_a_primary_side_again() -> None:
+    tries: list[int] = []
+    environment = await opened(refusing(9, tries).catch(layer(A)))
+    scope = await environment.admit(Plain((A, UsesA), layer(UsesA)))
+    assert isinstance(scope.value(UsesA), UsesA)
+    assert tries == [0]
+    await environment.close()
+
+
+async def test_a_resource_that_closes_its_own_environment_is_bounded() -> None:
+    box: list[Environment] = []
+
+    @scoped
+    async def closes() -> AsyncIterator[A]:
+        yield A()
+        await box[0].close()
+
+    box.append(await opened(closes, close_timeout=0.01))
+    with anyio.fail_after(10), pytest.raises(TimeoutError):
+        await box[0].close()
+
+
 async def test_a_request_uses_the_side_that_was_taken() -> None:
     @handler
     async def which(_: int, used: UsesA, b: B) -> bool:
