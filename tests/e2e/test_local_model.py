@@ -8,11 +8,12 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Never
 
 import attrs
 import pytest
 
+from lamina import Agent, AgentPolicy, RuntimeBuilder, Try, build, tool
 from lamina.model import (
     ContextOverflow,
     Finish,
@@ -26,7 +27,7 @@ from lamina.model import (
     UserMessage,
     reduce,
 )
-from lamina.providers.local import LocalConfig, LocalModel
+from lamina.providers.local import LocalConfig, LocalModel, local_model
 from lamina.providers.local._server import serving
 from lamina.providers.local._weights import NAME, weights
 from lamina.providers.openai import OpenAIConfig, OpenAIModel
@@ -148,6 +149,36 @@ async def test_the_server_stops_on_every_exit_and_two_may_run() -> None:
             raise ValueError("mine")
     assert not is_up(one)
     assert before <= {thread.ident for thread in threading.enumerate()}
+
+
+@attrs.frozen
+class ReadFile:
+    """Which file to read."""
+
+    path: str
+
+
+@tool(execution="readonly")
+async def read_file(call: ReadFile, ok: Try[Never]) -> str:
+    """Read the text of one file."""
+    return f"{call.path}: it crashes when it is saved"
+
+
+@attrs.frozen
+class Note:
+    """What it is about."""
+
+    about: str
+
+
+async def test_an_agent_reads_and_answers_in_the_shape_that_is_asked_for() -> None:
+    policy = AgentPolicy(max_turns=4, max_tool_calls=4, max_duration=300, tool_concurrency=1, run_status="off")
+    reader = Agent("reader", instructions="Say what it is about.", policy=policy, toolkit=read_file, output=Note)
+    binding = reader.on(local_model(attrs.evolve(CONFIG, max_output_tokens=200)))
+    async with build(RuntimeBuilder().agent(binding)) as rt:
+        completed = (await rt.run(binding, "Read crash.txt.")).unwrap()
+    assert isinstance(completed.output, Note)
+    assert completed.report.usage.requests == 2
 
 
 async def test_a_model_that_does_not_start_in_time_is_not_waited_for() -> None:

@@ -8,8 +8,12 @@ from importlib import util
 
 import pytest
 
-from lamina.effect import ConstructionError
+from lamina.effect import ConstructionError, handler
+from lamina.model import LanguageModel, ModelRequest, UserMessage, reduce
 from lamina.providers import OpenAIConfig, openai_layer, openai_model
+from lamina.runtime import build
+from tests.conformance.loopback import chat
+from tests.conformance.loopback.server import Loopback
 
 
 @pytest.fixture(autouse=True)
@@ -74,3 +78,21 @@ def test_the_key_is_in_no_repr() -> None:
 )
 def test_what_counts_as_this_machine(url: str | None, loopback: bool) -> None:
     assert OpenAIConfig("x", url).is_loopback is loopback
+
+
+@handler
+async def ask(text: str, model: LanguageModel) -> tuple[LanguageModel, str]:
+    answered = await model.generate(ModelRequest((UserMessage.of(text),)))
+    return model, reduce(answered.unwrap()).unwrap().text
+
+
+async def test_the_layer_opens_a_model_for_the_runtime_and_closes_its_client_afterwards() -> None:
+    server = Loopback(chat.PLAIN)
+    async with server.open():
+        async with build(openai_model("test-1", base_url=server.url)) as rt:
+            model, text = await rt.run(ask, "Hi")
+            assert text == "Hello, world"
+            assert (model.provider, model.model) == ("openai", "test-1")
+        with pytest.raises(RuntimeError, match="closed"):
+            await model.generate(ModelRequest((UserMessage.of("Hi"),)))
+        assert len(server.asked) == 1

@@ -30,13 +30,14 @@ def overlaps(request: str, descriptions: Sequence[str]) -> list[float]:
 
     Example:
         >>> [round(score, 1) for score in overlaps("read the file", ["read one file", "list all files", "add"])]
-        [2.3, 0.9, 0.0]
+        [2.8, 0.0, 0.0]
     """
     asked = frozenset(words_of(request))
     described = [frozenset(words_of(description)) for description in descriptions]
     frequency = Counter(word for words in described for word in words)
     count = len(described)
-    return [sum(math.log(1 + count / frequency[word]) for word in sorted(asked & words)) for words in described]
+    weights = [[math.log(1 + count / frequency[word]) for word in sorted(asked & words)] for words in described]
+    return [math.fsum(one) for one in weights]
 
 
 def fills(word: str) -> bool:
