@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 import anyio
@@ -51,7 +52,7 @@ class Node:
 @st.composite
 def graphs(draw: st.DrawFn, ends: bool = False) -> list[Node]:
     """Random acyclic graphs, without or with services that do not come up."""
-    kinds: list[Kind] = ["call", "await", "scope", "scope", "attempt"]
+    kinds: list[Kind] = ["call", "await", "scope", "scope", "attempt", "tried scope"]
     size = draw(st.integers(1, len(KEYS)))
     return [
         Node(
@@ -90,7 +91,7 @@ def leaf(at: int, node: Node, log: Log, breaks: str | None = None) -> AnyLayer:
         log.events.append(("made", key))
         return Success(key())
 
-    async def scope(*needs: Any) -> AsyncIterator[Any]:
+    async def scope(*needs: Any) -> AsyncGenerator[Any, None]:
         await wait()
         log.events += [("made", key), ("acquired", key)]
         try:
@@ -100,7 +101,11 @@ def leaf(at: int, node: Node, log: Log, breaks: str | None = None) -> AnyLayer:
                 await checkpoint()
             log.events.append(("released", key))
 
-    make = {"call": call, "await": awaited, "attempt": attempt, "scope": scope}[node.kind]
+    async def tried_scope(*needs: Any) -> AsyncIterator[Result[Any, str]]:
+        async with aclosing(scope(*needs)) as held:
+            yield Failure(key.__name__) if breaks == "fails" else Success(await anext(held))
+
+    make = {"call": call, "await": awaited, "attempt": attempt, "scope": scope, "tried scope": tried_scope}[node.kind]
     needs = tuple(Need(f"k{one}", KEYS[one]) for one in node.needs)
     return Layer(Leaf(key, needs, make, node.kind, "app", key.__name__, Where("laws.py", at)))
 
@@ -221,7 +226,7 @@ def test_whatever_goes_wrong_all_that_was_acquired_is_released_once(
 ) -> None:
     breaks: dict[int, str] = {}
     for at, node in enumerate(graph):
-        choices = [None, None, None, "raises", *(["fails"] if node.kind == "attempt" else [])]
+        choices = [None, None, None, "raises", *(["fails"] if node.kind in ("attempt", "tried scope") else [])]
         if (way := data.draw(st.sampled_from(choices))) is not None:
             breaks[at] = way
     cancel_after = data.draw(st.none() | st.integers(0, 12))

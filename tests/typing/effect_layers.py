@@ -160,6 +160,14 @@ scoped(make_mailer)  # ERR: no generator
 attempt(make_mailer)  # ERR: no Result
 attempt(connect_again := make_tx)  # ERR: no Result
 
+
+async def held(log: Log) -> AsyncIterator[Result[Db, Refused]]:
+    yield Success(PgDb())
+
+
+assert_type(attempt(held), Layer[Log, Db, Refused])
+attempt(held, life="request")  # ERR: a call's type has no place for the failure
+
 # --- building -------------------------------------------------------------------------------------------------------
 
 assert_type(build(log), AbstractAsyncContextManager[Runtime[Log]])

@@ -106,7 +106,7 @@ class Hosts:
                     held = (node.leaf, node.leaf.make(*cell.values()))
                     outcome = Up(await enter(held))
                 else:
-                    outcome = await _awaited(node.leaf, cell.values())
+                    outcome, held = await _awaited(node.leaf, cell.values())
             except anyio.get_cancelled_exc_class() as cancelled:
                 self._settle(cell, Broken(cancelled))
                 raise
@@ -169,16 +169,28 @@ class Hosts:
         return await finish(held)
 
 
-async def _awaited(leaf: Leaf, values: list[Any]) -> Up | Failed:  # Any: services
+async def _awaited(leaf: Leaf, values: list[Any]) -> tuple[Up | Failed, Held | None]:  # Any: services
+    """Await a leaf, as often as it may be tried; give what came of it, and what has to be left afterwards."""
     if leaf.kind == "await":
-        return Up(await leaf.make(*values))
+        return Up(await leaf.make(*values)), None
     clock: Clock | None = values.pop() if leaf.retry is not None else None
     attempt = 0
     while True:
-        result: Result[Any, Any] = await leaf.make(*values)
+        result, held = await _tried(leaf, values)
         if not isinstance(result, Failure):
-            return Up(result.unwrap())
+            return Up(result.unwrap()), held
         if leaf.retry is None or clock is None or attempt == leaf.retry.times:
-            return Failed(result.failure())
+            return Failed(result.failure()), None
         await clock.sleep(leaf.retry.wait_before(attempt))
         attempt += 1
+
+
+async def _tried(leaf: Leaf, values: list[Any]) -> tuple[Result[Any, Any], Held | None]:  # Any: as above
+    """Try once; a resource that answered a failure has been left."""
+    if leaf.kind == "attempt":
+        return await leaf.make(*values), None
+    held: Held = (leaf, leaf.make(*values))
+    result: Result[Any, Any] = await enter(held)
+    if isinstance(result, Failure) and (error := await finish(held)) is not None:
+        raise error
+    return result, held

@@ -143,7 +143,11 @@ class Layer(Subset[Out], Generic[In_co, Out, Err_co]):
         reasons = [
             *(["times has to be at least 1"] if times < 1 else []),
             *(["delay and backoff cannot be negative"] if delay < 0 or backoff < 0 else []),
-            *([] if any(leaf.kind == "attempt" for leaf in leaves_of(self.tree)) else ["there is no attempt to retry"]),
+            *(
+                []
+                if any(leaf.kind in ("attempt", "tried scope") for leaf in leaves_of(self.tree))
+                else ["there is no attempt to retry"]
+            ),
         ]
         if reasons:
             where = caller_where()
@@ -151,7 +155,7 @@ class Layer(Subset[Out], Generic[In_co, Out, Err_co]):
         policy = Retry(times, delay, backoff)
 
         def retried(leaf: Leaf) -> Leaf:
-            if leaf.kind != "attempt":
+            if leaf.kind not in ("attempt", "tried scope"):
                 return leaf
             needs = leaf.needs if leaf.retry is not None else (*leaf.needs, Need("retry", Clock))
             return attrs.evolve(leaf, needs=needs, retry=policy)

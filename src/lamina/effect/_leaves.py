@@ -36,7 +36,7 @@ def made_by(make: Make, kinds: tuple[Kind, ...], life: Life, key: object = _NOT_
         raise _refused(make, _EXPECTED[kinds])
     if life not in ("app", "request"):
         raise _refused(make, f"life is 'app' or 'request', not {life!r}")
-    if kind == "attempt" and life == "request":
+    if kind in ("attempt", "tried scope") and life == "request":
         raise _refused(make, "lives as long as the app; a call's type has no place for the failure of its services")
     needs = read_needs(make)
     offer = _offer_of(make, kind) if key is _NOT_GIVEN else key
@@ -51,16 +51,16 @@ def value_of(key: object, value: object) -> AnyLayer:
 _EXPECTED: dict[tuple[Kind, ...], str] = {
     ("call", "await"): "is a generator; give it to scoped(...)",
     ("scope",): "is no async generator function; write `async def` with one `yield`",
-    ("attempt",): "is no `async def` function that answers a Result",
+    ("attempt", "tried scope"): "is no `async def` function that answers a Result",
     ("call", "await", "scope"): "is a plain generator; write `async def` with one `yield`",
 }
 
 
 def _kind_of(make: Make, kinds: tuple[Kind, ...]) -> Kind | None:
     if inspect.isasyncgenfunction(make):
-        return "scope"
+        return "tried scope" if "tried scope" in kinds else "scope"
     if inspect.iscoroutinefunction(make):
-        return "attempt" if kinds == ("attempt",) else "await"
+        return "attempt" if "attempt" in kinds else "await"
     return None if inspect.isgeneratorfunction(make) else "call"
 
 
@@ -73,9 +73,12 @@ def _offer_of(make: Make, kind: Kind) -> object:
         if get_origin(hint) not in (AsyncIterator, AsyncGenerator):
             raise _refused(make, "needs a return annotation AsyncIterator[Service]")
         hint = get_args(hint)[0]
-    elif kind == "attempt":
+    elif kind in ("attempt", "tried scope"):
+        if kind == "tried scope" and get_origin(hint) in (AsyncIterator, AsyncGenerator):
+            hint = get_args(hint)[0]
         if get_origin(hint) is not Result:
-            raise _refused(make, "needs a return annotation Result[Service, Error]")
+            expected = "Result[Service, Error]" if kind == "attempt" else "AsyncIterator[Result[Service, Error]]"
+            raise _refused(make, f"needs a return annotation {expected}")
         hint = get_args(hint)[0]
     if hint is None or hint is type(None) or hint is Any:
         raise _refused(make, "needs a return annotation that names the service it offers")

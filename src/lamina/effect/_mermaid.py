@@ -47,7 +47,7 @@ def _shape(node: Node) -> str:
         case Made(leaf):
             name = name_of(leaf.key)
             label = _label(name if leaf.label == name else f"{name}: {leaf.label}")
-            return f"([{label}])" if leaf.kind == "scope" else f"[{label}]"
+            return f"([{label}])" if leaf.kind in ("scope", "tried scope") else f"[{label}]"
 
 
 def _label(text: str) -> str:

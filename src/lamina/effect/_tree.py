@@ -12,8 +12,8 @@ from lamina.effect._signature import Need
 from lamina.effect._where import Where
 
 Life: TypeAlias = Literal["app", "request"]
-Kind: TypeAlias = Literal["value", "call", "await", "scope", "attempt"]
-"""How a leaf gives its service: as it is, returned, awaited, yielded, or as a `Result`."""
+Kind: TypeAlias = Literal["value", "call", "await", "scope", "attempt", "tried scope"]
+"""How a leaf gives its service: as it is, returned, awaited, yielded, as a `Result`, or yielded as one."""
 
 
 @attrs.frozen

@@ -224,6 +224,81 @@ async def test_a_declared_failure_comes_back_as_a_value_after_the_release() -> N
         await environment.admit(Plain())
 
 
+def failing_file(ledger: Ledger, failures: int) -> Layer[Never, A, Refused]:
+    """A resource that answers so many failures before it comes up, and keeps the ledger."""
+
+    @attempt
+    async def opens() -> AsyncIterator[Result[A, Refused]]:
+        ledger.acquired.append("A")
+        try:
+            await checkpoint()
+            yield Failure(Refused("db")) if len(ledger.acquired) <= failures else Success(A())
+        except BaseException as error:
+            ledger.thrown.append(type(error).__name__)
+            raise
+        finally:
+            await checkpoint()
+            ledger.released.append("A")
+
+    return opens
+
+
+async def test_a_resource_that_yields_a_result_is_held_until_the_end() -> None:
+    ledger = Ledger()
+    environment = await opened(failing_file(ledger, 0) | resource(ledger, B, A))
+    assert (ledger.acquired, ledger.released) == (["A", "B"], [])
+    await environment.close()
+    assert (ledger.released, ledger.thrown) == (["B", "A"], [])
+
+
+async def test_a_resource_that_yields_a_failure_goes_on_at_once() -> None:
+    ledger = Ledger()
+    environment = Environment(plan(failing_file(ledger, 1)))
+    assert await environment.open() == Failure(Refused("db"))
+    assert (ledger.acquired, ledger.released, ledger.thrown) == (["A"], ["A"], [])
+
+
+async def test_a_resource_that_yields_failures_is_tried_again_and_left_each_time() -> None:
+    ledger, clock = Ledger(), VirtualClock()
+    environment = Environment(plan(failing_file(ledger, 2).retry(2, delay=1.0) | bind(Clock).value(clock)))
+    async with anyio.create_task_group() as group:
+        group.start_soon(environment.open)
+        for _ in range(4):
+            await clock.advance(1.0)
+    assert (ledger.acquired, ledger.released) == (["A"] * 3, ["A"] * 2)
+    await environment.close()
+    ledger.assert_balanced()
+
+
+async def test_a_resource_that_yields_a_failure_and_breaks_is_a_defect() -> None:
+    @attempt
+    async def breaks() -> AsyncIterator[Result[A, Refused]]:
+        yield Failure(Refused("db"))
+        raise ValueError("the release broke")
+
+    with pytest.raises(ValueError, match="the release broke"):
+        await Environment(plan(breaks)).open()
+
+
+async def test_the_fallback_of_a_resource_that_yields_a_failure_is_taken() -> None:
+    ledger = Ledger()
+    environment = await opened(failing_file(ledger, 1).catch(resource(ledger, A)))
+    assert (ledger.acquired, ledger.released) == (["A", "A"], ["A"])
+    await environment.close()
+    ledger.assert_balanced()
+
+
+async def test_a_resource_that_yields_a_result_is_left_when_another_layer_fails() -> None:
+    ledger = Ledger()
+
+    @attempt
+    async def refuses(a: A) -> Result[B, Refused]:
+        return Failure(Refused("db"))
+
+    assert await Environment(plan(failing_file(ledger, 0) | refuses)).open() == Failure(Refused("db"))
+    assert (ledger.acquired, ledger.released) == (["A"], ["A"])
+
+
 async def test_a_cancelled_open_lets_nothing_in() -> None:
     @layer
     async def hangs() -> A:

@@ -123,7 +123,9 @@ async def answers() -> Db:
         (lambda: scoped(answers), "is no async generator function"),  # type: ignore[arg-type]
         (lambda: scoped(generates_untyped), "AsyncIterator\\[Service\\]"),
         (lambda: attempt(answers), "Result\\[Service, Error\\]"),  # type: ignore[arg-type]
-        (lambda: attempt(generates), "no `async def` function that answers a Result"),  # type: ignore[arg-type]
+        (lambda: attempt(generates), "AsyncIterator\\[Result\\[Service, Error\\]\\]"),  # type: ignore[arg-type]
+        (lambda: attempt(generates_untyped), "AsyncIterator\\[Result\\[Service, Error\\]\\]"),
+        (lambda: attempt(gives_plain), "no `async def` function that answers a Result"),  # type: ignore[arg-type]
         (lambda: attempt(answers, life="request"), "lives as long as the app"),  # type: ignore[arg-type]
         (lambda: bind(Db).to(gives_plain), "is a plain generator"),  # type: ignore[arg-type]
         (lambda: layer(3), "neither a class nor a function"),  # type: ignore[call-overload]
