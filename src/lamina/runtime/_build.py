@@ -8,7 +8,17 @@ from typing import Any, Generic, Never, TypeVar, cast, overload
 
 from returns.result import Failure, Result, Success
 
-from lamina.effect import Environment, Layer, Program, Seeds, SeedsFor
+from lamina.effect import (
+    Buildable,
+    ConstructionError,
+    Environment,
+    Layer,
+    Problem,
+    Program,
+    Seeds,
+    SeedsFor,
+    caller_where,
+)
 from lamina.runtime._assemble import assemble
 from lamina.runtime._builder import RuntimeBuilder
 from lamina.runtime._runtime import Core, Open, Runtime
@@ -48,21 +58,21 @@ class Opening(Generic[T_co]):
 
 @overload
 def build(
-    app: Layer[R, R, Never] | RuntimeBuilder[R, R, Never],
+    app: Buildable[R, R, Never],
     *,
     programs: Iterable[Program[R]] = (),
     close_timeout: float = CLOSE_TIMEOUT,
 ) -> Opening[Runtime[R]]: ...
 @overload
 def build(
-    app: Layer[N, R, Never] | RuntimeBuilder[N, R, Never],
+    app: Buildable[N, R, Never],
     *,
     programs: Iterable[Program[Any]] = (),  # Any: the plan checks these; no type can say "within R and S" here
     seeds: SeedsFor[R, N, S],
     close_timeout: float = CLOSE_TIMEOUT,
 ) -> Opening[Open[R, S]]: ...
 def build(
-    app: Layer[Any, Any, Never] | RuntimeBuilder[Any, Any, Never],
+    app: Buildable[Any, Any, Never],
     *,
     programs: Iterable[Program[Any]] = (),
     seeds: SeedsFor[Any, Any, Any] | None = None,
@@ -113,7 +123,7 @@ def build(
 
 
 def try_build(
-    app: Layer[R, R, E] | RuntimeBuilder[R, R, E],
+    app: Buildable[R, R, E],
     *,
     programs: Iterable[Program[R]] = (),
     close_timeout: float = CLOSE_TIMEOUT,
@@ -155,12 +165,21 @@ def try_build(
 
 
 def _core(
-    app: Layer[Any, Any, Any] | RuntimeBuilder[Any, Any, Any],
+    app: Buildable[Any, Any, Any],
     programs: Iterable[Program[Any]],
     seeds: Seeds[Any] | None,
     close_timeout: float,
 ) -> Core:
-    layer, built_in = (app.layer, app.programs) if isinstance(app, RuntimeBuilder) else (app, ())
+    layer: Layer[Any, Any, Any]
+    built_in: tuple[Program[Any], ...] = ()
+    if isinstance(app, RuntimeBuilder):
+        builder = cast("RuntimeBuilder[Any, Any, Any]", app)  # type: ignore[redundant-cast]  # not so to pyright
+        layer, built_in = builder.layer, builder.programs
+    elif isinstance(app, Layer):
+        layer = cast("Layer[Any, Any, Any]", app)  # type: ignore[redundant-cast]  # not so to pyright
+    else:
+        line = f"build() takes a layer or a RuntimeBuilder  {caller_where()}"
+        raise ConstructionError([Problem("APP", type(app).__name__, (line,))])
     checked = assemble(layer, (*built_in, *programs), seeds)
     checked.raise_problems()
     return Core(checked, Environment(checked, close_timeout=close_timeout), close_timeout)

@@ -9,7 +9,7 @@ from typing import Any, Generic, Never, TypeVar, cast
 import attrs
 
 from lamina.agent import Binding
-from lamina.effect import ConstructionError, Layer, Plan, Program, Subset, empty_layer
+from lamina.effect import Buildable, ConstructionError, Layer, Parts, Plan, Program, Subset, empty_layer
 from lamina.runtime._assemble import assemble, duplicate_agent
 
 In = TypeVar("In", covariant=True)
@@ -46,7 +46,11 @@ class RuntimeBuilder(Generic[In, Out, Err]):
         object.__setattr__(self, "layer", empty_layer())
         object.__setattr__(self, "programs", ())
 
-    def provide(self, layer: Layer[R2, O2, E2], /) -> RuntimeBuilder[In | R2, Out | O2, Err | E2]:
+    def __call__(self) -> Parts[In, Out, Err]:
+        """Say what the layers are made of; only type checkers call this, see `lamina.effect.Buildable`."""
+        return Parts()
+
+    def provide(self, layer: Buildable[R2, O2, E2], /) -> RuntimeBuilder[In | R2, Out | O2, Err | E2]:
         """Add a layer; it sees what all the others offer, and they see what it offers."""
         return _with(self.layer | layer, self.programs)
 
