@@ -12,7 +12,8 @@ from lamina.approval import Ask
 from lamina.effect import Try, tagged
 from lamina.engine import RunHandle
 from lamina.model import AssistantMessage, LanguageModel, ModelRequest, ToolMessage, ToolResult
-from lamina.runtime import Runtime
+from lamina.runtime import Runtime, RuntimeBuilder, build
+from lamina.testing import ScriptedModel
 from lamina.tools import tool
 
 
@@ -116,3 +117,40 @@ async def after_steps(steps: int) -> None:
     """Let the loop take so many steps."""
     for _ in range(steps):
         await asyncio.sleep(0)
+
+
+@attrs.frozen
+class Ran:
+    """What came of a run: its result, what its model was asked, and, where it was observed, its events and history."""
+
+    result: Any
+    requests: tuple[ModelRequest, ...]
+    events: tuple[Any, ...] = ()
+    history: Any = None
+
+    @property
+    def told(self) -> list[Any]:
+        """What the model was told of the latest batch."""
+        return [each.content for each in told_in(self.requests[-1])]
+
+
+async def run_turns(
+    toolkit: Any = None,
+    *turns: Any,
+    layer: Any = None,
+    observed: bool = False,
+    given: Any = "go",
+    agent: Agent[Any, Any, Any] | None = None,
+    history: Any = None,
+    **changes: Any,
+) -> Ran:
+    """Run an agent over some scripted turns, with or without an observer."""
+    model = turns[0] if len(turns) == 1 and isinstance(turns[0], ScriptedModel) else ScriptedModel(*turns)
+    binding = (agent or agent_with(toolkit, **changes)).on(model)
+    builder: Any = RuntimeBuilder().agent(binding)
+    async with build(builder if layer is None else builder.provide(layer)) as rt:
+        if not observed:
+            return Ran(await rt.run(binding, given, history=history), model.requests)
+        async with rt.start(binding, given, history=history) as handle:
+            result = await handle.result()
+            return Ran(result, model.requests, tuple(await events_of(handle)), handle.history)
