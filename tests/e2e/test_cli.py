@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -104,6 +105,11 @@ app = RuntimeBuilder().agent(buyer.on(ScriptedModel(say("bought"))))
 failing = RuntimeBuilder().agent(Agent("f", instructions="x", policy=policy).on(ScriptedModel(fail(Authentication()))))
 number = 7
 """
+
+
+@pytest.fixture(autouse=True)
+def copies_go_with_the_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("t")))
 
 
 @pytest.fixture
@@ -314,9 +320,10 @@ def test_without_rich_the_command_says_what_to_install() -> None:
     assert done.stderr == 'The command needs rich: pip install "lamina[cli]"\n'
 
 
-def test_a_reader_that_leaves_ends_the_command_without_a_word() -> None:
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["people", "json"])
+def test_a_reader_that_leaves_ends_the_command_without_a_word(options: tuple[str, ...]) -> None:
     process = subprocess.Popen(
-        [*LAMINA, "demo", "--model", "scripted", "--json"],
+        [*LAMINA, "demo", "--model", "scripted", *options],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -330,6 +337,23 @@ def test_a_reader_that_leaves_ends_the_command_without_a_word() -> None:
 
     assert process.wait(timeout=PATIENCE) == 141
     assert said == b""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_no_harm(closed: str) -> None:
+    command = f"exec {shlex.join([*LAMINA, 'demo', '--model', 'scripted'])} {closed}"
+
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=environment())
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_stream_that_knows_no_unicode_gets_ascii(slow: Path) -> None:
+    done = run_lamina("run", "slow:app", "hostile", "x", cwd=slow, extra={"PYTHONIOENCODING": "ascii"})
+
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "completed - 1 turn" in done.stdout
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------------------------
@@ -412,3 +436,23 @@ def test_a_second_ctrl_c_waits_for_the_outcomes_and_a_third_does_not(slow: Path)
         terminal.expect("Every call gets its outcome first")
         terminal.type("\x03")
         assert terminal.end() == 130
+
+
+def test_ctrl_c_while_the_application_opens(slow: Path) -> None:
+    (slow / "opening.py").write_text(
+        "import asyncio, sys\nfrom collections.abc import AsyncIterator\nfrom lamina.effect import scoped\n"
+        "from slow import app as other\nclass Db: ...\n"
+        "async def db() -> AsyncIterator[Db]:\n"
+        "    print('opening', file=sys.stderr, flush=True)\n"
+        "    try:\n        await asyncio.Event().wait()\n        yield Db()\n"
+        "    finally:\n        print('released', file=sys.stderr, flush=True)\n"
+        "app = other.provide(scoped(db))\n"
+    )
+    with Terminal("run", "opening:app", "talker", "x", cwd=slow) as terminal:
+        terminal.expect("opening\n")
+        terminal.type("\x03")
+        code = terminal.end()
+
+    assert code == 130
+    assert "released\n" in terminal.text
+    assert terminal.text.splitlines()[-1] == "lamina: Interrupted."

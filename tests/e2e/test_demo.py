@@ -15,6 +15,11 @@ SCRIPTED = ("demo", "--model", "scripted")
 WORST = "04-sync-log-holds-my-password.md"
 
 
+@pytest.fixture(autouse=True)
+def copies_go_with_the_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("t")))
+
+
 def folder_in(text: str) -> Path:
     found = re.search(r"The reports are in (\S+)", text)
     assert found, text

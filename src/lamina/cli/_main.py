@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -32,10 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if find_spec("rich") is None:
         print('The command needs rich: pip install "lamina[cli]"', file=sys.stderr)
         return USAGE
-    for stream in (sys.stdout, sys.stderr):
-        # A character that the terminal's encoding lacks is shown as another, and does not end the run.
-        with contextlib.suppress(AttributeError, ValueError):
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - not every stream has it, which is suppressed
+    _make_writable()
     try:
         options = parser().parse_args(arguments)
         with application_log(options.log):
@@ -53,8 +51,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has gone; the interpreter would complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
+
+
+def _make_writable() -> None:
+    """Let every text be printed: a stream that was closed is replaced by none, a character that it lacks by another."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - typeshed does not say that it may be
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it is there until the process ends
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - as above
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as above
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _command(options: argparse.Namespace) -> int:

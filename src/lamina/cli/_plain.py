@@ -78,7 +78,7 @@ def pretty(value: JsonValue, width: int) -> list[str]:
     """Give JSON over as few lines as fit into a width; what fits into one line stays in one.
 
     Example:
-        >>> pretty({"a": [1, 2], "b": "x"}, 12)
+        >>> pretty({"a": [1, 2], "b": "x"}, 15)
         ['{', '  "a": [1, 2],', '  "b": "x"', '}']
     """
     return [printable(line) for line in _layout(value, width, "")]

@@ -31,7 +31,7 @@ class Screen:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
-        self.console = Console(file=self._stream, highlight=False, markup=False, emoji=False)
+        self.console = _Console(file=self._stream, highlight=False, markup=False, emoji=False)
         self.is_live = self.console.is_terminal and not self.console.is_dumb_terminal and os.name != "nt"
         self.is_unicode = "utf" in (getattr(self._stream, "encoding", None) or "").lower()
         self._status = ""
@@ -136,6 +136,12 @@ class Screen:
             self._shown = False
             self._stream.write(_WIPE)
             self._stream.flush()
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command, which has a run to end first; rich would exit from within it."""
+        raise BrokenPipeError
 
 
 class _Aside:

@@ -25,6 +25,11 @@ from lamina.demo import (
 from lamina.demo._disk import LARGEST_FILE, MOST_FILES, MOST_MATCHES
 
 
+@pytest.fixture(autouse=True)
+def copies_go_with_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     folder = tmp_path / "reports"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from returns.result import Result, Success
@@ -33,6 +34,11 @@ TEXTS = {
     "lost.md": "All my notes are lost. See output.log, and the KeyError.",
     "vague.md": "Please help.",
 }
+
+
+@pytest.fixture(autouse=True)
+def copies_go_with_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
 class MemoryFolder(ReportFolder):
