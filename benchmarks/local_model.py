@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
@@ -210,11 +209,13 @@ class Bench:
         self.client = client
         self.llama = llama
         self.tools = tools
+        self._chosen: dict[str, ToolSpec | None] = {}
         self._bias: dict[str, float] | None = None
 
     async def likelihood(self, text: str) -> Answer:
         """As shipped: likelihood of the request, shared words, what fits; arguments copied."""
-        return await self._copied(await choose(self.llama, text, self.tools), text)
+        self._chosen[text] = await choose(self.llama, text, self.tools)
+        return await self._copied(self._chosen[text], text)
 
     async def likelihood_alone(self, text: str) -> Answer:
         """Likelihood of the request alone; arguments copied."""
@@ -224,8 +225,10 @@ class Bench:
         return await self._copied(max(scored, key=lambda pair: pair[0])[1], text)
 
     async def likelihood_written(self, text: str) -> Answer:
-        """As shipped, but the model writes the arguments under their schema instead of copying them."""
-        chosen = await choose(self.llama, text, self.tools)
+        """As shipped, but the model writes the arguments under their schema; the seconds leave choosing out."""
+        if text not in self._chosen:
+            self._chosen[text] = await choose(self.llama, text, self.tools)
+        chosen = self._chosen[text]
         if chosen is None:
             return None, ""
         prompt = f"Request: {text}\nTask: {chosen.description}\nArguments as JSON: "
@@ -240,8 +243,7 @@ class Bench:
     async def names(self, text: str) -> Answer:
         """Likelihood of each tool's name after a menu and shots, less what it is for no request; arguments copied."""
         if self._bias is None:
-            empty = [await self._names(request) for request in ("N/A", "...", "Something")]
-            self._bias = {name: math.fsum(one[name] for one in empty) / len(empty) for name in empty[0]}
+            self._bias = await self._names("N/A")
         scores = await self._names(text)
         best = max(scores, key=lambda name: scores[name] - (self._bias or {})[name])
         return await self._copied(self._tool(best), text)
@@ -363,7 +365,7 @@ def _plain(arguments: Arguments) -> Arguments:
     return {key: value.lower().strip() if isinstance(value, str) else value for key, value in arguments.items()}
 
 
-TECHNIQUES = ("schema", "shots", "names", "words", "likelihood_alone", "likelihood_written", "likelihood")
+TECHNIQUES = ("schema", "shots", "names", "words", "likelihood_alone", "likelihood", "likelihood_written")
 
 
 async def main(dev: bool, verbose: bool, only: Sequence[str]) -> None:

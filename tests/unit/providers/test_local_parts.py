@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lamina.effect import ConstructionError
+from lamina.engine._output import repair_message
 from lamina.model import (
     AssistantMessage,
     ModelRequest,
@@ -62,6 +63,8 @@ def test_what_the_framework_says_is_no_request() -> None:
     status = UserMessage.of("<run-status>turn 2/8</run-status>\nThe budget is used up: give your final answer.")
     steps = steps_of((UserMessage.of("Read a.txt"), result(["x.txt"], "list_files"), status))
     assert (steps.sentences, steps.done, steps.known) == (("Read a.txt",), 1, ("a.txt", "x.txt"))
+    repair = repair_message(("$.about: missing",))
+    assert steps_of((UserMessage.of("Read a.txt"), repair, status)).sentences == ("Read a.txt",)
 
 
 @pytest.mark.parametrize("messages", [(), (SystemMessage("x"),), (UserMessage.of(""),), (UserMessage.of("\n\n"),)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import attrs
@@ -83,6 +84,17 @@ def test_a_whole_conversation() -> None:
         {"role": "tool", "tool_call_id": "c3", "content": "noon"},
         {"role": "assistant", "content": ""},
     ]
+
+
+@pytest.mark.parametrize("value", ["\ud800", 1 << 70, ["\ud800"]])
+def test_what_cannot_be_written_plainly_is_written_in_ascii(value: Any) -> None:
+    request = ModelRequest(
+        (AssistantMessage((ToolCall("c1", "x", "\ud800"),)), ToolMessage((ToolResult("c1", "x", {"value": value}),)))
+    )
+    messages = wire(request)["messages"]
+    assert json.loads(messages[0]["tool_calls"][0]["function"]["arguments"]) == {"unreadable": "\ud800"}
+    assert json.loads(messages[1]["content"]) == {"value": value}
+    assert messages[1]["content"].isascii()
 
 
 def test_only_what_is_asked_for_is_sent() -> None:

@@ -10,6 +10,7 @@ from lamina.model import ToolSpec
 from lamina.providers.local._llama import Llama
 from lamina.providers.local._schema import Parameter, capped, parameters_of
 from lamina.providers.local._values import values_of
+from lamina.providers.openai._reading import written
 from lamina.schema import JsonValue
 
 # How a task, a request for it and the value of a parameter stand together; no tool of anybody's.
@@ -37,11 +38,11 @@ async def fill(llama: Llama, request: str, tool: ToolSpec, known: Sequence[str] 
         values = values_of(parameter, request, known, own, used)
         prompt = _prompt(request, tool, parameter)
         given[parameter.name] = await (_pick(llama, prompt, values) if values else _write(llama, prompt, parameter))
-    return orjson.dumps(given).decode()
+    return written(given)
 
 
 async def _pick(llama: Llama, prompt: str, values: list[JsonValue]) -> JsonValue:
-    spoken = [value if isinstance(value, str) else orjson.dumps(value).decode() for value in values]
+    spoken = [value if isinstance(value, str) else written(value) for value in values]
     return values[spoken.index(await llama.pick(prompt, spoken))]
 
 

@@ -6,16 +6,18 @@ import re
 from collections.abc import Sequence
 
 import attrs
-import orjson
 
 from lamina.model import Message, ToolMessage, UserMessage
 from lamina.providers.local._values import paths_in
+from lamina.providers.openai._reading import written
+from lamina.schema import JsonValue
 
 MOST_STEPS = 8
 
 # A full stop inside of a file's name ends nothing.
 _BORDER = re.compile(r"(?<=[.!?;])\s+|\n+|,?\s+(?:and\s+)?then\s+", re.IGNORECASE)
-_FRAMEWORK = ("<run-status>",)
+# The line on budgets, and the request to mend an answer: neither asks for a tool.
+_FRAMEWORK = ("<run-status>", "Your answer does not fit the required JSON Schema")
 
 
 @attrs.frozen
@@ -59,6 +61,6 @@ def steps_of(messages: Sequence[Message]) -> Steps:
     )
 
 
-def text_of(content: object) -> str:
-    """Write a result's content as text."""
-    return content if isinstance(content, str) else orjson.dumps(content).decode()
+def text_of(content: JsonValue) -> str:
+    """Give a result's content as text."""
+    return content if isinstance(content, str) else written(content)

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-import orjson
-
 from lamina.model import StreamPart, ToolCall, ToolParamsDelta, ToolParamsEnd, ToolParamsStart
 from lamina.providers.openai._broken import Broken
-from lamina.providers.openai._reading import Object, count_in, object_in, text_in
+from lamina.providers.openai._reading import Object, count_in, object_in, text_in, written
+from lamina.schema import JsonValue
 
 LONGEST_ARGUMENTS = 8 * 1024 * 1024
 """The most characters of arguments that one response may stream: what the reducer allows a whole response."""
@@ -121,4 +120,4 @@ def arguments_of(function: Object) -> str:
     value = function.get("arguments")
     if isinstance(value, str):
         return value
-    return orjson.dumps(cast("object", value)).decode() if isinstance(value, dict) else ""
+    return written(cast("JsonValue", value)) if isinstance(value, dict) else ""

@@ -19,6 +19,7 @@ from lamina.model import (
     UserMessage,
 )
 from lamina.providers.openai._content import Wire, content_of
+from lamina.providers.openai._reading import written
 
 
 def wire_messages(message: Message) -> Iterator[Wire]:
@@ -60,7 +61,7 @@ def _sendable(arguments: str) -> str:
             return arguments
     except orjson.JSONDecodeError:
         pass
-    return orjson.dumps({"unreadable": arguments}).decode() if arguments.strip() else "{}"
+    return written({"unreadable": arguments}) if arguments.strip() else "{}"
 
 
 def _results(message: ToolMessage) -> Iterator[Wire]:
@@ -71,4 +72,4 @@ def _results(message: ToolMessage) -> Iterator[Wire]:
 def _result(result: ToolResult) -> str:
     # The API cannot say that a result is an error, so the content does.
     content = {"error": result.content} if result.is_error else result.content
-    return content if isinstance(content, str) else orjson.dumps(content).decode()
+    return content if isinstance(content, str) else written(content)

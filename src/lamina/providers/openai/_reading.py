@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TypeAlias, cast
 
 import orjson
 
 from lamina.providers.openai._broken import Broken
+from lamina.schema import JsonValue
 
 Object: TypeAlias = Mapping[str, object]
 """A JSON object whose members nobody has looked at yet."""
@@ -53,3 +55,16 @@ def count_in(parent: Object, key: str) -> int | None:
     """Give a member that is a whole number."""
     value = parent.get(key)
     return value if type(value) is int else None
+
+
+def written(value: JsonValue) -> str:
+    """Write JSON; what orjson refuses, integers beyond 64 bits and lone surrogates, is written in ASCII.
+
+    Example:
+        >>> written({"a": [1, "é"]}), written(1 << 70)
+        ('{"a":[1,"é"]}', '1180591620717411303424')
+    """
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(value)
