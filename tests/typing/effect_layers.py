@@ -162,7 +162,7 @@ attempt(connect_again := make_tx)  # ERR: no Result
 
 
 async def held(log: Log) -> AsyncIterator[Result[Db, Refused]]:
-    yield Success(PgDb())
+    yield Success(PgDb(log))
 
 
 assert_type(attempt(held), Layer[Log, Db, Refused])

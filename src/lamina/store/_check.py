@@ -1,0 +1,80 @@
+"""What no database is asked: values that not all of them keep as they are, and statements about the transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal
+
+from lamina.store.port import Statement, StatementError, Value, ValueRefused
+
+LARGEST = 64 * 1024 * 1024
+"""Characters or bytes that one value may have; what is larger belongs into a file, with its digest here."""
+
+_OURS = frozenset({"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PRAGMA", "SET"})
+_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*\n)*([A-Za-z]*)")
+_Why = Literal["nul", "surrogate", "range", "size"]
+
+
+@lru_cache(maxsize=1024)
+def first_word(sql: str) -> str:
+    """Give a statement's first word in capitals.
+
+    Raises:
+        StatementError: It is about the transaction, which is the store's own.
+    """
+    found = _FIRST_WORD.match(sql)
+    word = found[1].upper() if found is not None else ""
+    if word in _OURS or not word:
+        raise StatementError(f"{word or 'nothing'} is no statement for a unit, which the store begins and commits")
+    return word
+
+
+def check_unit(statements: Sequence[Statement]) -> ValueRefused | int:
+    """Look at every value of a unit before anything is done.
+
+    Returns:
+        What cannot be stored; or about how many bytes the unit has.
+
+    Raises:
+        StatementError: A statement is about the transaction, or a value of a type that no column holds.
+    """
+    size = 0
+    for index, statement in enumerate(statements):
+        first_word(statement.sql)
+        for number, value in enumerate(statement.parameters, 1):
+            if (why := _why_not(value)) is not None:
+                return ValueRefused(index, number, why)
+            size += len(value) if isinstance(value, str | bytes) else 8
+    return size
+
+
+def _why_not(value: Value) -> _Why | None:
+    match value:
+        case str():
+            if len(value) > LARGEST:
+                return "size"
+            if "\0" in value:
+                return "nul"
+            return None if value.isascii() or _is_unicode(value) else "surrogate"
+        case None:
+            return None
+        case int():
+            return None if -(2**63) <= value < 2**63 else "range"
+        case float():
+            return None if value == value else "range"  # only NaN differs from itself
+        case bytes():
+            return None if len(value) <= LARGEST else "size"
+        case _:  # pyright: ignore[reportUnnecessaryComparison] - what the type says may not be what came
+            raise StatementError(
+                f"a parameter is a {type(value).__name__}; a column holds str, int, float, bytes or None"
+            )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

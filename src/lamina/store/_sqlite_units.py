@@ -1,0 +1,117 @@
+"""Units of work on one SQLite connection: alone, or many in one commit, each in a savepoint of its own."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from returns.result import Failure, Result, Success
+
+from lamina.store._sqlite_errors import primary_code, statement_error, store_error
+from lamina.store._translate import for_sqlite
+from lamina.store.port import Row, Rows, Statement, StatementError, StoreCorrupt, StoreError, StoreUnavailable, Unmet
+
+Outcome: TypeAlias = Result[Rows, StoreError | Unmet] | StatementError
+"""What becomes of a unit; a `StatementError` is to be raised."""
+
+Unit: TypeAlias = Sequence[Statement]
+
+
+def fetch(connection: sqlite3.Connection, statement: Statement) -> tuple[tuple[Row, ...], int]:
+    """Carry one statement out; give its rows, and how many it returned or affected."""
+    sql, reorder = for_sqlite(statement.sql)
+    cursor = connection.execute(sql, statement.parameters if reorder is None else reorder(statement.parameters))
+    if cursor.description is None:
+        return (), cursor.rowcount
+    rows = tuple(cursor.fetchall())
+    return rows, len(rows)
+
+
+def commit(connection: sqlite3.Connection, units: Sequence[Unit]) -> list[Outcome]:
+    """Carry units out, as far as that goes in one transaction; each is kept whole or not at all.
+
+    A failure of the transaction is no unit's own: it is undone, and each unit then has a transaction to itself, so
+    that one which is too large for the disk does not take others with it.
+    """
+    if len(units) == 1:
+        return [_alone(connection, units[0])]
+    outcomes: list[Outcome] = []
+    committing = False
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        for unit in units:
+            connection.execute("SAVEPOINT unit")
+            outcome = _carry_out(connection, unit)
+            if not isinstance(outcome, Success):
+                connection.execute("ROLLBACK TO unit")
+            connection.execute("RELEASE unit")
+            outcomes.append(outcome)
+        committing = True
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        _roll_back(connection)
+        why = _why(error, committing=committing)
+        if isinstance(why, StoreUnavailable | StoreCorrupt) or not outcomes:
+            return [Failure(why)] * len(units)
+        return [_alone(connection, unit) for unit in units]
+    return outcomes
+
+
+def _alone(connection: sqlite3.Connection, unit: Unit) -> Outcome:
+    committing = False
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        outcome = _carry_out(connection, unit)
+        if not isinstance(outcome, Success):
+            connection.execute("ROLLBACK")
+            return outcome
+        committing = True
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        _roll_back(connection)
+        return Failure(_why(error, committing=committing))
+    return outcome
+
+
+def _carry_out(connection: sqlite3.Connection, unit: Unit) -> Outcome:
+    """Do what a unit says; its caller undoes it unless it succeeds.
+
+    Raises:
+        sqlite3.Error: The transaction cannot go on.
+    """
+    answers: list[tuple[Row, ...]] = []
+    for index, statement in enumerate(unit):
+        try:
+            rows, count = fetch(connection, statement)
+        except Exception as error:
+            # Some errors end the transaction, and SQLite decides which; no savepoint is left then.
+            if not connection.in_transaction or (isinstance(error, sqlite3.Error) and store_error(error) is not None):
+                raise
+            problem = statement_error(error, index)
+            return problem if isinstance(problem, StatementError) else Failure(problem)
+        if statement.rows is not None and statement.rows != count:
+            return Failure(Unmet(index))
+        answers.append(rows)
+    return Success(tuple(answers))
+
+
+def _why(error: sqlite3.Error, *, committing: bool) -> StoreError:
+    """Give what ended a transaction.
+
+    An I/O error while it is committed leaves it in doubt: the frames may be in the file, and the next to open it would
+    take them for committed. A full disk does not, for the last frame makes the commit, and it was not written.
+    """
+    if committing and primary_code(error) == sqlite3.SQLITE_IOERR:
+        store_error(error)
+        return StoreUnavailable("io", in_doubt=True)
+    return store_error(error) or StoreUnavailable("io", in_doubt=committing)
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if not connection.in_transaction:
+        return
+    try:
+        connection.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        store_error(error)

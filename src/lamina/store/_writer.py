@@ -1,0 +1,186 @@
+"""The one thread that writes to a SQLite database: what waits when a commit begins goes into it together.
+
+Laws that hold here:
+
+1. A unit is settled after its commit has returned, and all of a commit with one call into the loop.
+2. What was accepted is carried out, also when the store is closed meanwhile, unless its caller was cancelled first.
+3. The connection is opened, used and closed in the thread. All else is touched in the loop only.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+from threading import Thread
+
+import anyio
+import attrs
+from returns.result import Failure, Result, Success
+
+from lamina.effect import log
+from lamina.store._post import Post
+from lamina.store._sqlite_file import SqliteFile
+from lamina.store._sqlite_units import Outcome, commit
+from lamina.store.port import Statement, StoreCorrupt, StoreError, StoreUnavailable
+
+COMMIT_BYTES = 16 * 1024 * 1024
+"""No unit is added to a commit that has this many bytes already."""
+
+
+@attrs.define(eq=False)
+class Job:
+    """A unit that waits to be written, and its caller with it.
+
+    Attributes:
+        statements: What it says.
+        size: About how many bytes it has.
+        outcome: What became of it; there once `done` is set.
+        abandoned: Whether its caller has gone; then it is left out, if it was not begun.
+    """
+
+    statements: Sequence[Statement]
+    size: int
+    done: anyio.Event = attrs.field(factory=anyio.Event)
+    outcome: Outcome | None = None
+    abandoned: bool = False
+
+
+class Writer:
+    """Takes jobs from a queue, and commits as many at once as are there.
+
+    Args:
+        file: The database.
+        post: Calls back into the loop.
+        group: How many units one commit may hold.
+        limit: How many units may wait; one more waits for a place.
+    """
+
+    def __init__(self, file: SqliteFile, post: Post, *, group: int, limit: int) -> None:
+        self._file = file
+        self._post = post
+        self._group = group
+        self._places = anyio.Semaphore(limit, fast_acquire=True)
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._opened = anyio.Event()
+        self._answer: Result[None, StoreError] = Success(None)
+        self._ended = anyio.Event()
+        self._closed = False
+        self._corrupt = False
+
+    async def open(self) -> Result[None, StoreError]:
+        """Start the thread, and give what came of opening the database."""
+        Thread(target=self._run, name="lamina store writer", daemon=True).start()
+        try:
+            await self._opened.wait()
+        except BaseException:
+            self.stop()
+            raise
+        return self._answer
+
+    async def write(self, job: Job) -> Outcome:
+        """Have a unit committed, and wait for that."""
+        await self._places.acquire()
+        if self._closed:
+            self._places.release()
+            return Failure(StoreUnavailable("closed"))
+        self._jobs.put(job)
+        try:
+            await job.done.wait()
+        except BaseException:
+            job.abandoned = True
+            raise
+        assert job.outcome is not None
+        return job.outcome
+
+    def stop(self) -> None:
+        """Take nothing more; what is in the queue is still written."""
+        if not self._closed:
+            self._closed = True
+            self._jobs.put(None)
+
+    async def close(self) -> None:
+        """Wait until everything is written and the database is closed."""
+        self.stop()
+        await self._ended.wait()
+
+    def _settle(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            job.done.set()
+            self._places.release()
+
+    # --- in the thread ----------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        connection: sqlite3.Connection | None = None
+        try:
+            opened = self._file.open_for_writing()
+            if isinstance(opened, Failure):
+                self._answer = Failure(opened.failure())
+                return
+            connection = opened.unwrap()
+            self._post(self._opened.set)
+            while jobs := self._take():
+                self._carry_out(connection, [job for job in jobs if not job.abandoned])
+                self._post(self._settle, jobs)
+                del jobs  # what they hold is not kept until the next comes
+        except BaseException as error:
+            log().error("the store's writer broke", database="sqlite", exc_info=error)
+            self._answer = Failure(StoreUnavailable("io"))
+        finally:
+            if connection is not None:
+                _close(connection)
+            self._post(self._over)
+
+    def _take(self) -> list[Job]:
+        """Wait for a job, and give it with those that are behind it; nothing when the store is closed."""
+        job = self._jobs.get()
+        if job is None:
+            return []
+        jobs, size = [job], job.size
+        while len(jobs) < self._group and size < COMMIT_BYTES:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                self._jobs.put(None)  # nothing comes behind it
+                break
+            jobs.append(job)
+            size += job.size
+        return jobs
+
+    def _carry_out(self, connection: sqlite3.Connection, jobs: Sequence[Job]) -> None:
+        if not jobs:
+            return
+        try:
+            # Writing on into a damaged file would damage what is still good.
+            if self._corrupt:
+                outcomes: list[Outcome] = [Failure(StoreCorrupt())] * len(jobs)
+            else:
+                outcomes = commit(connection, [job.statements for job in jobs])
+        except Exception as error:
+            log().error("the store's writer broke", database="sqlite", exc_info=error)
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            outcomes = [Failure(StoreUnavailable("io", in_doubt=True))] * len(jobs)
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            job.outcome = outcome
+            self._corrupt |= isinstance(outcome, Failure) and isinstance(outcome.failure(), StoreCorrupt)
+
+    def _over(self) -> None:
+        """In the loop: nothing is written any more, and nobody is left waiting."""
+        self._closed = True
+        self._opened.set()
+        self._ended.set()
+        while not self._jobs.empty():
+            if (job := self._jobs.get()) is not None:
+                job.outcome = Failure(StoreUnavailable("closed"))
+                self._settle([job])
+
+
+def _close(connection: sqlite3.Connection) -> None:
+    try:
+        connection.close()
+    except sqlite3.Error as error:
+        log().warning("the store's database did not close", database="sqlite", exc_info=error)

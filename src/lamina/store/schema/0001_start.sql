@@ -1,0 +1,100 @@
+-- Moments are whole microseconds since 1970, UTC. Texts that are JSON are canonical JSON. Flags are 0 or 1.
+
+-- One row a conversation: where its log ends, and which run has it. A suspended run keeps it (design §5).
+CREATE TABLE conversation (
+  id TEXT NOT NULL PRIMARY KEY,
+  principal TEXT,
+  created BIGINT NOT NULL,
+  head_seq BIGINT NOT NULL,
+  head_digest TEXT NOT NULL,
+  busy_run TEXT,
+  busy_state TEXT,
+  forked_from TEXT,
+  forked_seq BIGINT,
+  CHECK ((busy_run IS NULL) = (busy_state IS NULL)),
+  CHECK (busy_state IS NULL OR busy_state IN ('active', 'suspended')),
+  CHECK ((forked_from IS NULL) = (forked_seq IS NULL))
+);
+
+-- The canonical log. `seq` has no gaps; `digest` chains each record to the one before it (STORE-001, STORE-004).
+CREATE TABLE record (
+  conversation TEXT NOT NULL,
+  seq BIGINT NOT NULL,
+  id TEXT NOT NULL,
+  batch TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  version BIGINT NOT NULL,
+  created BIGINT NOT NULL,
+  payload TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  PRIMARY KEY (conversation, seq)
+);
+CREATE UNIQUE INDEX record_id ON record (conversation, id);
+
+-- A session points to conversations, and is never the history (seed 004 §3).
+CREATE TABLE session (
+  id TEXT NOT NULL PRIMARY KEY,
+  principal TEXT,
+  revision BIGINT NOT NULL,
+  schema_version BIGINT NOT NULL,
+  metadata TEXT NOT NULL,
+  created BIGINT NOT NULL,
+  updated BIGINT NOT NULL,
+  closed BIGINT NOT NULL CHECK (closed IN (0, 1))
+);
+CREATE INDEX session_principal ON session (principal, created);
+
+CREATE TABLE session_conversation (
+  session TEXT NOT NULL,
+  position BIGINT NOT NULL,
+  conversation TEXT NOT NULL,
+  PRIMARY KEY (session, position)
+);
+CREATE UNIQUE INDEX session_conversation_once ON session_conversation (session, conversation);
+
+-- A request for approval, and its decision. It is consumed by the record that starts the call (design §8).
+CREATE TABLE approval (
+  id TEXT NOT NULL PRIMARY KEY,
+  conversation TEXT NOT NULL,
+  run TEXT NOT NULL,
+  turn BIGINT NOT NULL,
+  call_id TEXT NOT NULL,
+  tool TEXT NOT NULL,
+  arguments_digest TEXT NOT NULL,
+  request TEXT NOT NULL,
+  request_digest TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('pending', 'approved', 'denied', 'expired')),
+  decided_by TEXT,
+  reason TEXT,
+  created BIGINT NOT NULL,
+  expires BIGINT,
+  decided BIGINT
+);
+CREATE UNIQUE INDEX approval_call ON approval (conversation, run, turn, call_id);
+CREATE INDEX approval_state ON approval (state, created);
+
+-- Commands for an active run, in the order of their admission (seed 004 §4).
+CREATE TABLE steering (
+  conversation TEXT NOT NULL,
+  seq BIGINT NOT NULL,
+  id TEXT NOT NULL,
+  run TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('steering', 'follow-up')),
+  author TEXT,
+  content TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('queued', 'delivered', 'dropped')),
+  created BIGINT NOT NULL,
+  PRIMARY KEY (conversation, seq)
+);
+CREATE UNIQUE INDEX steering_id ON steering (conversation, id);
+
+-- Shapes only: an entry holds no parameter, and a principal only as a projection gave it (design §7, §8).
+CREATE TABLE audit (
+  id TEXT NOT NULL PRIMARY KEY,
+  created BIGINT NOT NULL,
+  kind TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  entry TEXT NOT NULL
+);
+CREATE INDEX audit_created ON audit (created);

@@ -1,0 +1,119 @@
+"""A store in one SQLite file: the embedded default (design §8)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from typing import Never
+
+from returns.result import Failure, Result, Success
+
+from lamina.effect import ConstructionError, Layer, Problem, attempt, caller_where
+from lamina.store._check import check_unit
+from lamina.store._post import post_here
+from lamina.store._readers import Query, Readers
+from lamina.store._sqlite_file import SqliteFile
+from lamina.store._writer import Job, Writer
+from lamina.store.port import (
+    Row,
+    Rows,
+    Statement,
+    StatementError,
+    Store,
+    StoreError,
+    Unmet,
+    Value,
+    ValueRefused,
+)
+
+GROUP = 256
+QUEUE = 1024
+READERS = 4
+
+
+class SqliteStore(Store):
+    """Writes in one thread, reads in others, and never in the event loop's."""
+
+    durable = True
+
+    def __init__(self, writer: Writer, readers: Readers) -> None:
+        self._writer = writer
+        self._readers = readers
+
+    async def write(self, *statements: Statement) -> Result[Rows, StoreError | Unmet]:
+        """Commit statements as one unit; see `Store.write`."""
+        if isinstance(size := check_unit(statements), ValueRefused):
+            return Failure(size)
+        outcome = await self._writer.write(Job(statements, size))
+        if isinstance(outcome, StatementError):
+            raise outcome
+        return outcome
+
+    async def read(self, sql: str, *parameters: Value) -> Result[tuple[Row, ...], StoreError]:
+        """Give the rows of one query; see `Store.read`."""
+        query = Statement(sql, parameters)
+        if isinstance(refused := check_unit([query]), ValueRefused):
+            return Failure(refused)
+        return await self._readers.read(Query(query))
+
+    async def close(self) -> None:
+        """Commit what was accepted, answer what was asked, and close the file."""
+        self._writer.stop()
+        await self._readers.close()
+        await self._writer.close()  # last, so that it is the one that folds the log into the file
+
+
+def sqlite_store(
+    path: str | os.PathLike[str],
+    *,
+    busy_timeout: float = 5.0,
+    group: int = GROUP,
+    queue: int = QUEUE,
+    readers: int = READERS,
+) -> Layer[Never, Store, StoreError]:
+    """Offer a store in a SQLite file, which several processes may use at once.
+
+    A write is on the disk when it is answered: write-ahead log, `synchronous=FULL`. Writes that wait for the disk at
+    the same time share one commit, which costs a single writer nothing, and makes fifty about thirty times as fast.
+
+    Args:
+        path: The file; it is made, for its owner only, where it is missing. Its folder has to be there, on a disk of
+            this machine.
+        busy_timeout: Seconds to wait while another process writes, before `StoreLocked`.
+        group: How many units one commit may hold; 1 gives each its own.
+        queue: How many units may wait to be written; whoever brings one more waits for a place.
+        readers: How many queries may run at once.
+
+    Raises:
+        ConstructionError: There is no such path, or a number is out of range.
+
+    Example:
+        >>> sqlite_store("agent.db")
+        Layer(offers Store; needs nothing more)
+    """
+    place = os.fspath(path)
+    wrong = [
+        *([] if place and "\0" not in place else ["path has to name a file"]),
+        *(["a store in memory is memory_store()"] if place == ":memory:" else []),
+        *([] if min(group, queue, readers) >= 1 else ["group, queue and readers have to be at least 1"]),
+        *([] if busy_timeout >= 0 else ["busy_timeout cannot be negative"]),
+    ]
+    if wrong:
+        where = caller_where()
+        raise ConstructionError([Problem("STORE", "sqlite_store", tuple(f"{each}  {where}" for each in wrong))])
+    file = SqliteFile(os.path.abspath(place), busy_timeout)
+
+    async def sqlite() -> AsyncIterator[Result[Store, StoreError]]:
+        post = post_here()
+        writer = Writer(file, post, group=group, limit=queue)
+        opened = await writer.open()
+        if isinstance(opened, Failure):
+            yield Failure(opened.failure())
+            return
+        store = SqliteStore(writer, Readers(file, post, threads=readers))
+        try:
+            yield Success(store)
+        finally:
+            await store.close()
+
+    return attempt(sqlite)
