@@ -21,7 +21,7 @@ In = TypeVar("In", covariant=True)
 I = TypeVar("I", contravariant=True)  # noqa: E741 - the input
 O = TypeVar("O", covariant=True)  # noqa: E741 - the output
 
-_WRITE_APPROVAL = "| bind(Approval).value(TerminalApproval())"
+_WRITE_APPROVAL = "| bind(Approval).to(TerminalApproval)"
 
 _LATER = {
     "cost_budget": "PriceBook",

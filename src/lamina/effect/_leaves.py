@@ -38,7 +38,7 @@ def made_by(make: Make, kinds: tuple[Kind, ...], life: Life, key: object = _NOT_
         raise _refused(make, f"life is 'app' or 'request', not {life!r}")
     if kind in ("attempt", "tried scope") and life == "request":
         raise _refused(make, "lives as long as the app; a call's type has no place for the failure of its services")
-    needs = read_needs(make)
+    needs = read_needs(make, defaults=True)
     offer = _offer_of(make, kind) if key is _NOT_GIVEN else key
     return Layer(Leaf(offer, needs, make, kind, life, name_of(make), caller_where()))
 

@@ -18,6 +18,7 @@ from lamina.effect._where import caller_locals, where_of
 _Parameter = inspect.Parameter
 _AnyCallable = Callable[..., object]
 
+_VARIADIC = (_Parameter.VAR_POSITIONAL, _Parameter.VAR_KEYWORD)
 _REFUSED_KINDS: dict[object, str] = {
     _Parameter.KEYWORD_ONLY: "is keyword-only; a type checker does not see it as a need, so make it positional",
     _Parameter.VAR_POSITIONAL: "is variadic; name each service that is needed",
@@ -76,19 +77,21 @@ def _hints(function: _AnyCallable, names: dict[str, object]) -> dict[str, Any]: 
     return typing.get_type_hints(function, localns=names or None, include_extras=True)
 
 
-def read_needs(fn: _AnyCallable, *, skip: int = 0) -> tuple[Need, ...]:
+def read_needs(fn: _AnyCallable, *, skip: int = 0, defaults: bool = False) -> tuple[Need, ...]:
     """Read what a function, or a class's constructor, needs.
 
     Args:
         fn: The function or class.
         skip: How many leading parameters are no services (the command, say).
+        defaults: Whether parameters that may be left out are left out, as a type checker reads them. A constructor's
+            are its settings; a handler's would be services that silently are not there, and are refused.
 
     Returns:
         One need for each remaining parameter, in order.
 
     Raises:
-        ConstructionError: A parameter has no annotation, or one that cannot be resolved, or a default, or is a union,
-            keyword-only or variadic; all of them in one report.
+        ConstructionError: A parameter has no annotation, or one that cannot be resolved, or is a union or keyword-only,
+            or, without `defaults`, has a default or is variadic; all of them in one report.
 
     Example:
         >>> class Db: ...
@@ -102,6 +105,8 @@ def read_needs(fn: _AnyCallable, *, skip: int = 0) -> tuple[Need, ...]:
     needs: list[Need] = []
     reasons: list[str] = []
     for parameter in list(inspect.signature(typing.get_origin(fn) or fn).parameters.values())[skip:]:
+        if defaults and (parameter.default is not _Parameter.empty or parameter.kind in _VARIADIC):
+            continue
         hint = _fill(_without_extras(hints.get(parameter.name, _Parameter.empty)), filled)
         reason = _why_no_need(parameter, hint)
         if reason is None:

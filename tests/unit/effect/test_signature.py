@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 import attrs
 import pytest
 
-from lamina.effect import ConstructionError, attempt, bind, fallible, handler, layer, read_needs, resolved_hints, scoped
+from lamina.effect import (
+    ConstructionError,
+    Need,
+    attempt,
+    bind,
+    fallible,
+    handler,
+    layer,
+    read_needs,
+    resolved_hints,
+    scoped,
+)
 from lamina.effect._names import name_of
 
 if TYPE_CHECKING:
@@ -88,6 +99,19 @@ def test_refuses_what_a_type_checker_would_read_otherwise_all_in_one_report() ->
         "'more' is variadic",
     ):
         assert reason in text
+
+
+def test_leaves_a_constructors_settings_out_where_it_is_told_to() -> None:
+    def function(db: Db, url: str | None = None, *rest: str, secure: bool = True, **more: str) -> Log: ...
+
+    assert read_needs(function, defaults=True) == (Need("db", Db),)
+
+
+def test_a_keyword_only_need_is_refused_although_settings_are_left_out() -> None:
+    def function(*, key: Db, other: int = 1) -> Log: ...
+
+    with pytest.raises(ConstructionError, match="keyword-only"):
+        read_needs(function, defaults=True)
 
 
 def test_refuses_what_only_a_type_checker_sees() -> None:
