@@ -15,10 +15,12 @@ from lamina.model import (
     ModelProtocolError,
     ModelRequest,
     ModelResponse,
+    Reasoning,
     ReasoningDelta,
     Reducer,
     ResponsePart,
     StreamPart,
+    Text,
     TextDelta,
     UserMessage,
     reduce,
@@ -92,9 +94,9 @@ class _Stream:
         emit = self._run.emit
         if emit is None:
             return
-        if isinstance(part, TextDelta):
+        if isinstance(part, TextDelta | Text):  # a provider may send a text whole
             emit(TextWritten, turn=self._turn, text=part.text)
-        elif isinstance(part, ReasoningDelta):
+        elif isinstance(part, ReasoningDelta | Reasoning):
             emit(ReasoningWritten, turn=self._turn, text=part.text)
 
 

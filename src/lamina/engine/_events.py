@@ -10,13 +10,14 @@ from typing import TypeAlias, cast
 
 import attrs
 
+from lamina.effect import Value
 from lamina.engine._failures import Exhausted
 from lamina.model import FinishReason
 from lamina.schema import JsonValue
 
 
-@attrs.frozen(kw_only=True)
-class _Event:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class _Event(Value):
     """What every event says.
 
     Attributes:
@@ -46,17 +47,17 @@ class _Event:
         return {"event": type(self).__name__, **values}
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RunStarted(_Event):
     """The input was accepted."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class TurnStarted(_Event):
     """A turn begins."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ModelStarted(_Event):
     """The model is asked.
 
@@ -67,21 +68,21 @@ class ModelStarted(_Event):
     attempt: int = 1
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class TextDelta(_Event):
     """The model writes."""
 
     text: str
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ReasoningDelta(_Event):
     """The model thinks aloud."""
 
     text: str
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ToolCallDeclared(_Event):
     """A complete response holds this call.
 
@@ -96,7 +97,7 @@ class ToolCallDeclared(_Event):
     provider_executed: bool = False
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ApprovalRequested(_Event):
     """Someone is asked whether the call may start."""
 
@@ -105,7 +106,7 @@ class ApprovalRequested(_Event):
     risk: str
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ApprovalDecided(_Event):
     """The answer: `approved`, `denied` or `expired`, and by whom."""
 
@@ -114,14 +115,14 @@ class ApprovalDecided(_Event):
     by: str
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ToolCallStarted(_Event):
     """The call's body runs next."""
 
     tool: str
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ToolCallSucceeded(_Event):
     """The call gave its value."""
 
@@ -130,7 +131,7 @@ class ToolCallSucceeded(_Event):
     provider_executed: bool = False
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ToolCallFailed(_Event):
     """The call has another outcome than a value.
 
@@ -148,7 +149,7 @@ class ToolCallFailed(_Event):
     provider_executed: bool = False
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class TurnCompleted(_Event):
     """A response was accepted, and its calls, if any, are settled.
 
@@ -163,14 +164,14 @@ class TurnCompleted(_Event):
     output_tokens: int
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class OutputRejected(_Event):
     """The final answer does not fit the output, and is asked for again."""
 
     problems: tuple[str, ...]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class BudgetWarning(_Event):
     """Four fifths of a limit are used; once a limit and run.
 
@@ -185,7 +186,7 @@ class BudgetWarning(_Event):
     limit_value: float
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RunCompleted(_Event):
     """Terminal: the run gave its answer.
 
@@ -202,7 +203,7 @@ class RunCompleted(_Event):
     exhausted: Exhausted | None = None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RunFailed(_Event):
     """Terminal: the run ended without an answer."""
 
@@ -210,7 +211,7 @@ class RunFailed(_Event):
     message: str
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RunStopped(_Event):
     """Terminal: the run was interrupted or cancelled; the outcomes of its calls came before."""
 

@@ -18,6 +18,7 @@ from returns.result import Failure, Result
 
 from lamina.agent import AgentPolicy
 from lamina.call import Outcome, ToolSuccess
+from lamina.effect import Value
 from lamina.engine._failures import AgentOutputError, Exhausted, PolicyExceeded, RunCause
 from lamina.model import ModelResponse, UsageTotals, check_finish
 
@@ -47,39 +48,39 @@ class State:
     warned: frozenset[Warned] = frozenset()
 
 
-@attrs.frozen
-class AskModel:
+@attrs.frozen(eq=False, repr=False)
+class AskModel(Value):
     """Send the next request, with tools or without."""
 
     tools: bool
 
 
-@attrs.frozen
-class RunBatch:
+@attrs.frozen(eq=False, repr=False)
+class RunBatch(Value):
     """Run the response's calls."""
 
 
-@attrs.frozen
-class RefuseBatch:
+@attrs.frozen(eq=False, repr=False)
+class RefuseBatch(Value):
     """Run none of the response's calls; tell the model that the budget is used up (RUN-018)."""
 
 
-@attrs.frozen
-class Repair:
+@attrs.frozen(eq=False, repr=False)
+class Repair(Value):
     """Tell the model what is wrong with its answer, and ask again."""
 
     problems: tuple[str, ...]
 
 
-@attrs.frozen
-class Finish:
+@attrs.frozen(eq=False, repr=False)
+class Finish(Value):
     """The answer is good."""
 
     output: object
 
 
-@attrs.frozen
-class Fail:
+@attrs.frozen(eq=False, repr=False)
+class Fail(Value):
     """The run ends without an answer."""
 
     cause: RunCause

@@ -27,8 +27,8 @@ class Odd:
     shop: Shop
 
 
-def agent(id: str = "tester", **changes: Any) -> Agent[Any, Any, Any]:
-    return Agent(id, **{"instructions": "Test.", "policy": policy(), **changes})
+def agent(name: str = "tester", **changes: Any) -> Agent[Any, Any, Any]:
+    return Agent(name, **{"instructions": "Test.", "policy": policy(), **changes})
 
 
 def test_an_agent_has_neither_model_nor_tools_unless_it_is_given_them() -> None:
@@ -47,10 +47,10 @@ def test_json_inputs_and_outputs_have_a_codec() -> None:
     assert (made.plain_input, made.plain_output) == (False, False)
 
 
-@pytest.mark.parametrize("id", ["", "a\nb", "x" * 129])
-def test_an_id_is_short_and_printable(id: str) -> None:
+@pytest.mark.parametrize("name", ["", "a\nb", "x" * 129])
+def test_an_id_is_short_and_printable(name: str) -> None:
     with pytest.raises(ConstructionError, match=r"an id has 1 to 128 printable characters  .*test_agent.py:\d+"):
-        agent(id)
+        agent(name)
 
 
 @pytest.mark.parametrize("role", ["input", "output"])

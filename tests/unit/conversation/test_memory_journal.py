@@ -28,9 +28,9 @@ RECORDS: list[tuple[Record, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("record", "id"), RECORDS)
-def test_a_record_has_the_id_of_its_point(record: Record, id: str) -> None:
-    assert record.id == id
+@pytest.mark.parametrize(("record", "expected"), RECORDS)
+def test_a_record_has_the_id_of_its_point(record: Record, expected: str) -> None:
+    assert record.id == expected
 
 
 async def test_records_stay_in_order() -> None:
