@@ -2,8 +2,8 @@
 
 Twenty prompts over five tools, four of which ask for none; every technique sees the same prompts at temperature 0.
 The shipped technique was tuned and mended on fifty other prompts (`--dev`), twenty of them over these tools; the twenty
-that count were written afterwards, and the shipped technique has not changed since. Shots are made of the tools' own schemas. One trial each: two or three
-prompts of difference mean little. CPU seconds say more than seconds on a machine that does something else as well.
+that count were written afterwards, and it has not changed since. Shots are made of the tools' own schemas. One trial
+each: two or three prompts of difference mean little. CPU seconds say more than seconds on a machine that is shared.
 """
 
 from __future__ import annotations
