@@ -19,6 +19,7 @@ from lamina.effect._signature import Need, read_needs, resolved_hints
 from lamina.effect._tagged import message_of, tag_of, tagged
 from lamina.effect._tree import Life
 from lamina.effect._try import Try, run_fallible
+from lamina.effect._value import Value
 from lamina.effect._where import Where, caller_where, where_of
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "SystemClock",
     "SystemIds",
     "Try",
+    "Value",
     "Where",
     "attempt",
     "bind",

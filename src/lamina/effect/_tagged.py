@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar, cast, dataclass_transform
 import attrs
 
 from lamina.effect._construction import ConstructionError, Problem
+from lamina.effect._value import Value
 from lamina.effect._where import caller_where
 
 T = TypeVar("T")
@@ -87,27 +88,12 @@ def _message(self: _Tagged) -> str:
     return self.__template__.format_map(_Named(self))
 
 
-def _compared(error: object) -> tuple[object, ...]:
-    fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(error)))
-    return tuple([getattr(error, field.name) for field in fields if field.eq])
-
-
-def _equal(self: object, other: object) -> object:
-    if other.__class__ is not self.__class__:
-        return NotImplemented
-    return _compared(self) == _compared(other)
-
-
-def _hash(self: attrs.AttrsInstance) -> int:
-    return hash((type(self), _compared(self)))
-
-
-def _repr(self: attrs.AttrsInstance) -> str:
-    shown = (f"{field.name}={getattr(self, field.name)!r}" for field in attrs.fields(type(self)) if field.repr)
-    return f"{type(self).__qualname__}({', '.join(shown)})"
-
-
-_METHODS = {"__str__": _message, "__eq__": _equal, "__hash__": _hash, "__repr__": _repr}
+_METHODS = {
+    "__str__": _message,
+    "__eq__": Value.__eq__,
+    "__hash__": Value.__hash__,
+    "__repr__": Value.__repr__,
+}
 
 
 def tag_of(error: object) -> str:

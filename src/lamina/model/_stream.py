@@ -9,75 +9,76 @@ from typing import TypeAlias
 
 import attrs
 
+from lamina.effect import Value
 from lamina.model._parts import File, Finish, Metadata, Source, ToolCall, ToolResult, no_metadata
 
 
-@attrs.frozen
-class TextStart:
+@attrs.frozen(eq=False, repr=False)
+class TextStart(Value):
     """A text opens."""
 
     id: str
     metadata: Metadata = attrs.field(factory=no_metadata, hash=False)
 
 
-@attrs.frozen
-class TextDelta:
+@attrs.frozen(eq=False, repr=False)
+class TextDelta(Value):
     """A text grows; a delta is cut between code points, never inside one."""
 
     id: str
     text: str
 
 
-@attrs.frozen
-class TextEnd:
+@attrs.frozen(eq=False, repr=False)
+class TextEnd(Value):
     """A text is complete; its metadata is laid over the start's."""
 
     id: str
     metadata: Metadata = attrs.field(factory=no_metadata, hash=False)
 
 
-@attrs.frozen
-class ReasoningStart:
+@attrs.frozen(eq=False, repr=False)
+class ReasoningStart(Value):
     """A thought opens."""
 
     id: str
     metadata: Metadata = attrs.field(factory=no_metadata, hash=False)
 
 
-@attrs.frozen
-class ReasoningDelta:
+@attrs.frozen(eq=False, repr=False)
+class ReasoningDelta(Value):
     """A thought grows."""
 
     id: str
     text: str
 
 
-@attrs.frozen
-class ReasoningEnd:
+@attrs.frozen(eq=False, repr=False)
+class ReasoningEnd(Value):
     """A thought is complete; a signature that arrived last is in its metadata."""
 
     id: str
     metadata: Metadata = attrs.field(factory=no_metadata, hash=False)
 
 
-@attrs.frozen
-class ToolParamsStart:
+@attrs.frozen(eq=False, repr=False)
+class ToolParamsStart(Value):
     """A call's arguments open; `id` is the id of the call that will be declared."""
 
     id: str
     name: str
 
 
-@attrs.frozen
-class ToolParamsDelta:
+@attrs.frozen(eq=False, repr=False)
+class ToolParamsDelta(Value):
     """A call's arguments grow: a piece of the raw JSON text."""
 
     id: str
     text: str
 
 
-@attrs.frozen
-class ToolParamsEnd:
+@attrs.frozen(eq=False, repr=False)
+class ToolParamsEnd(Value):
     """A call's arguments are complete; the `ToolCall` with the same text follows."""
 
     id: str
