@@ -24,6 +24,7 @@ from lamina.call._outcome import (
     ToolSuccess,
     ToolUnknownOutcome,
     interrupted,
+    sentence_of,
     told,
 )
 from lamina.call._resolve import resolve
@@ -54,5 +55,6 @@ __all__ = [
     "encode",
     "interrupted",
     "resolve",
+    "sentence_of",
     "told",
 ]

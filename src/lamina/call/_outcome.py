@@ -33,6 +33,19 @@ _LONGEST_MESSAGE = 4_096
 _UNKNOWN = "The call had started when it was interrupted. It may have taken effect, or not: do not assume either."
 
 
+def sentence_of(error: object) -> str:
+    """Give a declared failure's own sentence, at most 4,096 characters; its tag where the sentence cannot be made.
+
+    Example:
+        >>> sentence_of(ValueError("secret"))
+        'ValueError'
+    """
+    try:
+        return message_of(error)[:_LONGEST_MESSAGE]
+    except Exception:  # the template names a property of the application's, and that raised
+        return tag_of(error)
+
+
 @attrs.frozen
 class ToolSuccess:
     """The handler returned a value, encoded by the tool's own schema."""
@@ -54,11 +67,8 @@ class ToolFailure:
 
     @property
     def message(self) -> str:
-        """The failure's own sentence, at most 4,096 characters; its tag where the sentence cannot be made."""
-        try:
-            return message_of(self.error)[:_LONGEST_MESSAGE]
-        except Exception:  # the template names a property of the application's, and that raised
-            return tag_of(self.error)
+        """The failure's own sentence."""
+        return sentence_of(self.error)
 
 
 @attrs.frozen

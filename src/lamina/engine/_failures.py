@@ -6,7 +6,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 import attrs
 
-from lamina.call import CallKey
+from lamina.call import CallKey, sentence_of
 from lamina.conversation import History, JournalFailed
 from lamina.effect import message_of, tagged
 from lamina.model import ModelError, ModelProtocolError, UsageTotals
@@ -146,7 +146,7 @@ class ToolFailed:
     @property
     def text(self) -> str:
         """The failure's own sentence."""
-        return message_of(self.error)
+        return sentence_of(self.error)
 
 
 @tagged("The run was interrupted.")

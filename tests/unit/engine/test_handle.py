@@ -64,9 +64,8 @@ async def test_a_handle_that_is_entered_twice_at_once_starts_one_run() -> None:
 
 async def test_after_the_block_everything_can_still_be_read() -> None:
     context, start = running(ScriptedModel(say("hello")))
-    async with context as rt:
-        async with start(rt) as run:
-            result = await run.result()
+    async with context as rt, start(rt) as run:
+        result = await run.result()
     assert run.id.startswith("run-")
     assert await run.result() == result
     assert result.unwrap().output == "hello"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Never
 
 import attrs
@@ -154,3 +155,12 @@ async def run_turns(
         async with rt.start(binding, given, history=history) as handle:
             result = await handle.result()
             return Ran(result, model.requests, tuple(await events_of(handle)), handle.history)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop turn until a condition holds."""
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("what was waited for did not happen")
