@@ -19,6 +19,7 @@ import attrs
 import jsonschema
 
 from lamina.model import ToolSpec
+from lamina.providers._wire import Broken
 from lamina.providers.local._arguments import fill
 from lamina.providers.local._config import LocalConfig
 from lamina.providers.local._llama import Llama
@@ -28,7 +29,6 @@ from lamina.providers.local._server import serving
 from lamina.providers.local._weights import NAME, weights
 from lamina.providers.local._words import overlaps
 from lamina.providers.openai import OpenAIConfig
-from lamina.providers.openai._broken import Broken
 from lamina.providers.openai._transport import Client, open_client
 
 Arguments: TypeAlias = dict[str, Any]

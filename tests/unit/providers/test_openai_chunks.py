@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lamina.model import ModelResponse, ToolCall, Usage, reduce
-from lamina.providers.openai._broken import Broken
+from lamina.providers._wire import Broken
 from lamina.providers.openai._calls import StreamedCalls
 from lamina.providers.openai._chunks import Chunks
 from lamina.providers.openai._usage import usage_of

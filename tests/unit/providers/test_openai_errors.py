@@ -20,9 +20,7 @@ from lamina.model import (
     Reason,
     UnknownModel,
 )
-from lamina.providers.openai._broken import Broken
-from lamina.providers.openai._errors import error_in_message, error_of_status, reason_of_status
-from lamina.providers.openai._retry_after import retry_after
+from lamina.providers._wire import Broken, error_in_message, error_of_status, reason_of_status, retry_after
 
 MODEL = "test-1"
 

@@ -23,8 +23,8 @@ from lamina.model import (
     Unsupported,
     UserMessage,
 )
+from lamina.providers._wire import Broken
 from lamina.providers.openai import OpenAIConfig
-from lamina.providers.openai._broken import Broken
 from lamina.providers.openai._request import body_of
 from lamina.providers.openai._schema import is_strict
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import orjson
 
 from lamina.model import ToolSpec
+from lamina.providers._wire import written
 from lamina.providers.local._llama import Llama
 from lamina.providers.local._schema import Parameter, capped, parameters_of
 from lamina.providers.local._values import values_of
-from lamina.providers.openai._reading import written
 from lamina.schema import JsonValue
 
 # How a task, a request for it and the value of a parameter stand together; no tool of anybody's.

@@ -7,8 +7,7 @@ from typing import cast
 import orjson
 
 from lamina.model import Usage
-from lamina.providers.openai._broken import Broken
-from lamina.providers.openai._reading import Object, object_in, objects_in, text_in
+from lamina.providers._wire import Broken, Object, object_in, objects_in, text_in
 from lamina.providers.openai._transport import Client
 from lamina.providers.openai._usage import usage_of
 from lamina.schema import JsonValue

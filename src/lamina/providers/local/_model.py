@@ -21,6 +21,7 @@ from lamina.model import (
     ToolParamsStart,
     Usage,
 )
+from lamina.providers._wire import Broken
 from lamina.providers.local._arguments import fill
 from lamina.providers.local._config import LocalConfig
 from lamina.providers.local._llama import Llama, add
@@ -28,7 +29,6 @@ from lamina.providers.local._prose import without_tools
 from lamina.providers.local._router import choose
 from lamina.providers.local._steps import steps_of
 from lamina.providers.openai import OpenAIModel
-from lamina.providers.openai._broken import Broken
 from lamina.providers.openai._transport import Client
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import attrs
 
 from lamina.model import Message, ToolMessage, UserMessage
+from lamina.providers._wire import written
 from lamina.providers.local._values import paths_in
-from lamina.providers.openai._reading import written
 from lamina.schema import JsonValue
 
 MOST_STEPS = 8

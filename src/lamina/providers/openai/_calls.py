@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from lamina.model import StreamPart, ToolCall, ToolParamsDelta, ToolParamsEnd, ToolParamsStart
-from lamina.providers.openai._broken import Broken
-from lamina.providers.openai._reading import Object, count_in, object_in, text_in, written
+from lamina.providers._wire import Broken, Object, count_in, object_in, text_in, written
 from lamina.schema import JsonValue
 
 LONGEST_ARGUMENTS = 8 * 1024 * 1024

@@ -19,10 +19,9 @@ from lamina.model import (
     TextStart,
     Usage,
 )
+from lamina.providers._wire import Object, count_in, error_in_message, object_in, objects_in, text_in
 from lamina.providers.openai._calls import StreamedCalls
-from lamina.providers.openai._errors import error_in_message
 from lamina.providers.openai._finish import finish_of, metadata_of
-from lamina.providers.openai._reading import Object, count_in, object_in, objects_in, text_in
 from lamina.providers.openai._usage import usage_of
 
 TEXT_ID = "text"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import attrs
 
+from lamina.providers._wire import is_loopback
 from lamina.schema import JsonValue
 
 
@@ -60,10 +60,4 @@ class OpenAIConfig:
     @property
     def is_loopback(self) -> bool:
         """Whether the server is on this machine, where no proxy stands between."""
-        host = urlsplit(self.base_url or "").hostname or ""
-        if host == "localhost":
-            return True
-        try:
-            return ip_address(host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.base_url or "")

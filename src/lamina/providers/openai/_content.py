@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 from lamina.model import File, ModelError, Text, Unsupported
-from lamina.providers.openai._broken import Broken
-
-Wire: TypeAlias = dict[str, Any]  # Any: JSON on its way out, which the SDK types part by part
+from lamina.providers._wire import Broken, Wire
 
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 

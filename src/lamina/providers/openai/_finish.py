@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lamina.model import Finish, FinishReason, Metadata, Usage
-from lamina.providers.openai._reading import Object, text_in
+from lamina.providers._wire import Object, text_in
 
 _REASONS: dict[str, FinishReason] = {
     "stop": "stop",

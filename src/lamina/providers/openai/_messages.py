@@ -18,8 +18,8 @@ from lamina.model import (
     ToolResult,
     UserMessage,
 )
-from lamina.providers.openai._content import Wire, content_of
-from lamina.providers.openai._reading import written
+from lamina.providers._wire import Wire, written
+from lamina.providers.openai._content import content_of
 
 
 def wire_messages(message: Message) -> Iterator[Wire]:

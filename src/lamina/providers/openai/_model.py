@@ -7,14 +7,12 @@ from contextlib import aclosing
 
 from returns.result import Failure, Result, Success
 
-from lamina.model import ConnectionLost, Emit, LanguageModel, ModelError, ModelRequest, ResponsePart
-from lamina.providers.openai._broken import Broken
+from lamina.model import Emit, LanguageModel, ModelError, ModelRequest, ResponsePart
+from lamina.providers._wire import Broken, EventDecoder, Response, parse
 from lamina.providers.openai._chunks import Chunks
 from lamina.providers.openai._config import OpenAIConfig
-from lamina.providers.openai._reading import parse
 from lamina.providers.openai._request import body_of
-from lamina.providers.openai._sse import EventDecoder
-from lamina.providers.openai._transport import Client, Response
+from lamina.providers.openai._transport import Client
 from lamina.providers.openai._whole import parts_of
 
 _DONE = "[DONE]"
@@ -64,12 +62,6 @@ class OpenAIModel(LanguageModel):
                     continue
                 break
         if not chunks.complete:
-            raise _cut_off(decoder)
+            raise decoder.cut_off()
         for part in chunks.end():
             emit(part)
-
-
-def _cut_off(decoder: EventDecoder) -> Broken:
-    if not decoder.events and decoder.strays:
-        return Broken.unreadable("the response is no event stream")
-    return Broken(ModelError(ConnectionLost(), "the response ended before it was complete"))

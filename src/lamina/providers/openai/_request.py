@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lamina.model import ModelRequest, OutputSpec, ToolSpec
+from lamina.providers._wire import Wire
 from lamina.providers.openai._config import OpenAIConfig
-from lamina.providers.openai._content import Wire
 from lamina.providers.openai._messages import wire_messages
 from lamina.providers.openai._schema import is_strict
 

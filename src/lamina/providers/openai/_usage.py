@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lamina.model import Usage
-from lamina.providers.openai._reading import Object, count_in, object_in
+from lamina.providers._wire import Object, count_in, object_in
 
 
 def usage_of(message: Object) -> Usage | None:

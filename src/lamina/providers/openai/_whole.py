@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lamina.model import Reasoning, ResponsePart, Text, ToolCall
-from lamina.providers.openai._broken import Broken
+from lamina.providers._wire import Broken, Object, error_in_message, object_in, objects_in, text_in
 from lamina.providers.openai._calls import arguments_of, call_id
-from lamina.providers.openai._errors import error_in_message
 from lamina.providers.openai._finish import finish_of, metadata_of
-from lamina.providers.openai._reading import Object, object_in, objects_in, text_in
 from lamina.providers.openai._usage import usage_of
 
 

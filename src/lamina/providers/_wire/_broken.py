@@ -6,7 +6,7 @@ from lamina.model import InvalidOutput, ModelError
 
 
 class Broken(Exception):
-    """Carries the error out of the reading of a response; `OpenAIModel` turns it into a `Failure`."""
+    """Carries the error out of the reading of a response; the adapter turns it into a `Failure`."""
 
     def __init__(self, error: ModelError) -> None:
         super().__init__()

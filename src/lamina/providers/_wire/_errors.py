@@ -20,9 +20,9 @@ from lamina.model import (
     Reason,
     UnknownModel,
 )
-from lamina.providers.openai._broken import Broken
-from lamina.providers.openai._reading import Object, count_in, object_in, text_in
-from lamina.providers.openai._retry_after import retry_after
+from lamina.providers._wire._broken import Broken
+from lamina.providers._wire._reading import Object, count_in, object_in, text_in
+from lamina.providers._wire._retry_after import retry_after
 
 _NO_HEADERS: Mapping[str, str] = {}
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lamina.providers.openai._broken import Broken
+from lamina.model import ConnectionLost, ModelError
+from lamina.providers._wire._broken import Broken
 
 LONGEST_EVENT = 4 * 1024 * 1024
 """The most bytes that one event may have; a chunk of text has about 300."""
@@ -54,6 +55,12 @@ class EventDecoder:
                 yield self._event()
         if len(self._buffer) > self._limit:
             raise Broken.unreadable("a line of the stream is too long")
+
+    def cut_off(self) -> Broken:
+        """Say what it means that the bytes ended too early: the connection broke, or this was no event stream."""
+        if not self.events and self.strays:
+            return Broken.unreadable("the response is no event stream")
+        return Broken(ModelError(ConnectionLost(), "the response ended before it was complete"))
 
     def _next_line(self) -> bytes | None:
         found = _LINE_END.search(self._buffer, self._scanned)

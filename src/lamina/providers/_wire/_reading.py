@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import orjson
 
-from lamina.providers.openai._broken import Broken
+from lamina.providers._wire._broken import Broken
 from lamina.schema import JsonValue
 
 Object: TypeAlias = Mapping[str, object]
 """A JSON object whose members nobody has looked at yet."""
+
+Wire: TypeAlias = dict[str, Any]  # Any: JSON on its way out, which the SDKs type part by part
 
 _NOTHING: Object = {}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lamina.model import InvalidOutput
-from lamina.providers.openai._broken import Broken
-from lamina.providers.openai._sse import EventDecoder
+from lamina.providers._wire import Broken, EventDecoder
 
 STREAM = (
     ': ping\n\nevent: x\ndata: {"a": "é€🙂"}\n\nid: 7\r\ndata: one\r\ndata: two\r\n\r\ndata:three\r\rdata: [DONE]\n\n'
