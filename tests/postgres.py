@@ -63,7 +63,7 @@ class Cluster:
         options = [each for name, value in settings.items() for each in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
             self._server = subprocess.Popen(
-                [*self._as_user(), str(self._bin / "postgres"), "-D", "data", *options],
+                [*self._as_user(), *self._ending_with_us(), str(self._bin / "postgres"), "-D", "data", *options],
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -97,6 +97,10 @@ class Cluster:
 
     def _as_user(self) -> list[str]:
         return [] if self._user is None else ["setpriv", f"--reuid={self._user}", "--clear-groups", "--regid=nogroup"]
+
+    def _ending_with_us(self) -> list[str]:
+        """Have the kernel stop the server where the tests are killed, and can stop nothing any more."""
+        return [] if shutil.which("setpriv") is None else ["setpriv", "--pdeathsig=QUIT"]
 
     def _run(self, program: str, *arguments: str, check: bool = True, retry: bool = False) -> int:
         command = [*self._as_user(), str(self._bin / program), *arguments]

@@ -13,6 +13,7 @@ from lamina.testing._situations import (
     ModelSituations,
     Prepared,
 )
+from lamina.testing._store import StoreConformanceError, StoreReport, check_store
 from lamina.testing._turns import SCRIPTED_USAGE, Turn, call_tool, fail, give, hang, raw, say, think
 from lamina.testing._valid import request_problem
 
@@ -32,10 +33,13 @@ __all__ = [
     "ScriptedModel",
     "Seen",
     "Step",
+    "StoreConformanceError",
+    "StoreReport",
     "Turn",
     "VirtualClock",
     "call_tool",
     "check_language_model",
+    "check_store",
     "fail",
     "give",
     "hang",

@@ -1,0 +1,207 @@
+"""What a committed append costs: fifty writers over fifty conversations, 1 kB records, each one on the disk.
+
+    python benchmarks/stores.py [--seconds 3] [--rounds 3] [--folder PLACE]
+
+An append compares the head of its conversation, moves it, and inserts a record; it is answered when it is on the disk
+(`synchronous=FULL`). Beside lamina's store stand the same store with one commit an append, and aiosqlite doing the same.
+The folder has to be on a disk: on tmpfs a commit costs nothing, and there is nothing to measure. What is compared runs
+in turns inside each round, since the speed of a shared disk changes; a ratio is taken inside its round, and the median
+over the rounds is shown. PostgreSQL runs where its server programs and asyncpg are found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import attrs
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lamina.effect import handler
+from lamina.runtime import try_build
+from lamina.store import Statement, Store, memory_store, postgres_store, sqlite_store
+
+WRITERS = 50
+PAYLOAD = json.dumps({"role": "assistant", "text": "x" * 950, "id": "0" * 24})
+TARGETS = {"one commit an append": 20.0, "aiosqlite": 3.0}
+
+START = "INSERT INTO conversation (id, created, head_seq, head_digest) VALUES ($1, 0, 0, '')"
+MOVE = "UPDATE conversation SET head_seq = $2, head_digest = $3 WHERE id = $1 AND head_seq = $4"
+ADD = (
+    "INSERT INTO record (conversation, seq, id, batch, kind, version, created, payload, digest) "
+    "VALUES ($1, $2, $3, 'batch', 'kind', 1, 0, $4, $5)"
+)
+DIGEST = "d" * 64
+
+Append = Callable[[str, int], Awaitable[None]]
+
+
+@attrs.frozen
+class Measured:
+    """One way of appending, in one round.
+
+    Attributes:
+        rate: Appends a second.
+        cpu: Microseconds of CPU an append, of this process.
+        middle: The median latency, in milliseconds.
+        late: The latency that one in a hundred exceeds, in milliseconds.
+    """
+
+    rate: float
+    cpu: float
+    middle: float
+    late: float
+
+
+@handler
+async def the_store(_: None, store: Store) -> Store:
+    return store
+
+
+@contextlib.asynccontextmanager
+async def lamina_store(layer) -> AsyncIterator[Append]:
+    async with try_build(layer) as built:
+        store = await built.unwrap().run(the_store, None)
+        await store.write(*(Statement(START, (f"c{writer}",), 1) for writer in range(WRITERS)))
+
+        async def append(conversation: str, seq: int) -> None:
+            answer = await store.write(
+                Statement(MOVE, (conversation, seq + 1, DIGEST, seq), 1),
+                Statement(ADD, (conversation, seq + 1, f"r{seq}", PAYLOAD, DIGEST)),
+            )
+            answer.unwrap()
+
+        yield append
+
+
+@contextlib.asynccontextmanager
+async def with_aiosqlite(path: Path) -> AsyncIterator[Append]:
+    """The same by hand: one connection, a lock around each transaction."""
+    import aiosqlite
+
+    async with try_build(sqlite_store(path)) as built:  # the same schema
+        built.unwrap()
+    async with aiosqlite.connect(path, isolation_level=None) as connection:
+        await connection.execute("PRAGMA journal_mode = WAL")
+        await connection.execute("PRAGMA synchronous = FULL")
+        for writer in range(WRITERS):
+            await connection.execute(START.replace("$1", "?"), (f"c{writer}",))
+        lock = asyncio.Lock()
+        move, add = (sql.replace("$", "?") for sql in (MOVE, ADD))
+
+        async def append(conversation: str, seq: int) -> None:
+            async with lock:
+                await connection.execute("BEGIN IMMEDIATE")
+                cursor = await connection.execute(move, (conversation, seq + 1, DIGEST, seq))
+                assert cursor.rowcount == 1
+                await connection.execute(add, (conversation, seq + 1, f"r{seq}", PAYLOAD, DIGEST))
+                await connection.execute("COMMIT")
+
+        yield append
+
+
+async def measure(append: Append, seconds: float, writers: int) -> Measured:
+    latencies: list[float] = []
+    end = time.perf_counter() + seconds
+
+    async def write(writer: int) -> None:
+        for seq in range(10**9):
+            begun = time.perf_counter()
+            if begun > end:
+                return
+            await append(f"c{writer}", seq)
+            latencies.append(time.perf_counter() - begun)
+
+    begun, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*map(write, range(writers)))
+    took, cpu = time.perf_counter() - begun, time.process_time() - cpu
+    latencies.sort()
+    count = len(latencies)
+    return Measured(
+        count / took, cpu / count * 1e6, latencies[count // 2] * 1e3, latencies[min(count - 1, count * 99 // 100)] * 1e3
+    )
+
+
+def ways(folder: Path) -> dict[str, Callable[[], contextlib.AbstractAsyncContextManager[Append]]]:
+    numbers = iter(range(10**6))
+
+    def fresh() -> Path:
+        return folder / f"{next(numbers)}.db"
+
+    found = {
+        "lamina": lambda: lamina_store(sqlite_store(fresh())),
+        "one commit an append": lambda: lamina_store(sqlite_store(fresh(), group=1)),
+    }
+    with contextlib.suppress(ImportError):
+        import aiosqlite  # noqa: F401 - only whether it is there
+
+        found["aiosqlite"] = lambda: with_aiosqlite(fresh())
+    found["lamina in memory"] = lambda: lamina_store(memory_store())
+    with contextlib.suppress(ImportError):
+        import asyncpg  # noqa: F401 - as above
+
+        from tests.postgres import binaries, cluster
+
+        if binaries() is not None:
+            found["lamina on PostgreSQL"] = lambda: lamina_store(postgres_store(cluster().database()))
+    return found
+
+
+async def compare(folder: Path, seconds: float, rounds: int, writers: int) -> dict[str, list[Measured]]:
+    results: dict[str, list[Measured]] = {}
+    for _ in range(rounds):
+        for name, way in ways(folder).items():
+            async with way() as append:
+                results.setdefault(name, []).append(await measure(append, seconds, writers))
+            for file in folder.iterdir():
+                file.unlink()
+    return results
+
+
+def show(results: dict[str, list[Measured]], writers: int) -> bool:
+    """Print the table; tell whether every target was met."""
+    print(f"\n{writers} writer{'s' if writers > 1 else ''}, appends of 1 kB")
+    print(f"{'':24} {'appends/s':>10} {'CPU µs':>8} {'p50 ms':>8} {'p99 ms':>8}   {'lamina is':>10}   target")
+    ours = results["lamina"]
+    met = True
+    for name, measured in results.items():
+        middle = [
+            statistics.median(getattr(one, field) for one in measured) for field in ("rate", "cpu", "middle", "late")
+        ]
+        ratio = statistics.median(mine.rate / one.rate for mine, one in zip(ours, measured, strict=True))
+        target = TARGETS.get(name) if writers > 1 else None
+        met &= target is None or ratio >= target
+        verdict = "" if target is None else f"{target:g}x {'met' if ratio >= target else 'MISSED'}"
+        numbers = f"{middle[0]:10.0f} {middle[1]:8.1f} {middle[2]:8.2f} {middle[3]:8.2f}"
+        print(f"{name:24} {numbers}   {'' if name == 'lamina' else f'{ratio:.2f}x':>10}   {verdict}")
+    return met
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=3.0, help="how long each is measured in a round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="a folder on a disk; by default one beside this file")
+    arguments = parser.parse_args()
+    place = arguments.folder or Path(__file__).resolve().parent
+    with tempfile.TemporaryDirectory(dir=place, prefix="stores-") as folder:
+        many = asyncio.run(compare(Path(folder), arguments.seconds, arguments.rounds, WRITERS))
+        one = asyncio.run(compare(Path(folder), arguments.seconds / 3, arguments.rounds, 1))
+    met = show(many, WRITERS)
+    show(one, 1)
+    print(f"\n{os.cpu_count()} cores, {arguments.rounds} rounds; see the ratios, for the disk's own speed changes.")
+    sys.exit(0 if met else 1)
+
+
+if __name__ == "__main__":
+    main()
