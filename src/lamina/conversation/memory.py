@@ -30,12 +30,16 @@ class MemoryJournal(Journal):
         """All records, in the order in which they were committed."""
         return tuple(self._records.values())
 
-    async def append(self, record: Record) -> Result[None, JournalFailed]:
-        """Keep a record; the same one twice is kept once, a different one under its id is refused."""
-        kept = self._records.get(record.id)
-        if kept is not None:
-            return Success(None) if kept == record else Failure(JournalFailed(record.id, "another record has its id"))
-        if len(self._records) >= self._limit:
-            return Failure(JournalFailed(record.id, f"the limit of {self._limit} records is reached"))
-        self._records[record.id] = record
+    async def append(self, *records: Record) -> Result[None, JournalFailed]:
+        """Keep records, all or none; the same ones twice are kept once, a different one under an id is refused."""
+        added: dict[str, Record] = {}
+        for record in records:
+            kept = self._records.get(record.id) or added.get(record.id)
+            if kept is None:
+                added[record.id] = record
+            elif kept != record:
+                return Failure(JournalFailed(record.id, "another record has its id"))
+        if added and len(self._records) + len(added) > self._limit:
+            return Failure(JournalFailed(records[0].id, f"the limit of {self._limit} records is reached"))
+        self._records.update(added)
         return Success(None)
