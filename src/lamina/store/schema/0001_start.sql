@@ -1,6 +1,7 @@
 -- Moments are whole microseconds since 1970, UTC. Texts that are JSON are canonical JSON. Flags are 0 or 1.
 
--- One row a conversation: where its log ends, and which run has it. A suspended run keeps it (design §5).
+-- One row a conversation: where its log ends, and which run has it. A suspended run keeps it (design §5); an active one
+-- has it until `busy_until`. Each change of owner raises `busy_epoch`, which fences the owner before off.
 CREATE TABLE conversation (
   id TEXT NOT NULL PRIMARY KEY,
   principal TEXT,
@@ -9,12 +10,15 @@ CREATE TABLE conversation (
   head_digest TEXT NOT NULL,
   busy_run TEXT,
   busy_state TEXT,
+  busy_epoch BIGINT NOT NULL DEFAULT 0,
+  busy_until BIGINT,
   forked_from TEXT,
   forked_seq BIGINT,
   CHECK ((busy_run IS NULL) = (busy_state IS NULL)),
   CHECK (busy_state IS NULL OR busy_state IN ('active', 'suspended')),
   CHECK ((forked_from IS NULL) = (forked_seq IS NULL))
 );
+CREATE INDEX conversation_principal ON conversation (principal, id);
 
 -- The canonical log. `seq` has no gaps; `digest` chains each record to the one before it (STORE-001, STORE-004).
 CREATE TABLE record (
