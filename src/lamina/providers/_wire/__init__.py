@@ -6,7 +6,7 @@ from lamina.providers._wire._errors import error_in_message, error_of_status, re
 from lamina.providers._wire._reading import Object, Wire, count_in, object_in, objects_in, parse, text_in, written
 from lamina.providers._wire._retry_after import retry_after
 from lamina.providers._wire._sse import EventDecoder
-from lamina.providers._wire._transport import LONGEST_BODY, Response, opened, translated
+from lamina.providers._wire._transport import LONGEST_BODY, Response, opened, run_out, translated
 
 __all__ = [
     "LONGEST_BODY",
@@ -25,6 +25,7 @@ __all__ = [
     "parse",
     "reason_of_status",
     "retry_after",
+    "run_out",
     "text_in",
     "translated",
     "written",

@@ -31,21 +31,38 @@ _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|exceeds? the (available|model'?s)? ?(maximum )?context"
     r"|maximum context length|context (window|length|size) (is |has been )?(exceeded|too)"
     r"|prompt is too long|input is too long|too many (input |prompt )?tokens|reduce the length of the"
-    r"|input token count .{0,40}exceeds|larger than the (max|available) context",
+    r"|input token count .{0,40}exceeds|larger than the (max|available) context|exceeds? context limit",
     re.IGNORECASE,
 )
 _CONTENT = re.compile(
-    r"content_filter|content_policy|content management policy|moderation_blocked|safety_block", re.IGNORECASE
+    r"content_filter|content_policy|content management policy|content filtering policy|moderation_blocked|safety_block",
+    re.IGNORECASE,
 )
 _QUOTA = re.compile(r"insufficient_quota|billing|exceeded your current quota|credit balance", re.IGNORECASE)
 _NO_MODEL = re.compile(
-    r"model_not_found|model .{0,200}(not found|does ?n[o']t exist|not exist)|unknown model", re.IGNORECASE
+    r"model_not_found|model .{0,200}(not found|does ?n[o']t exist|not exist)|unknown model|not_found_error model: ",
+    re.IGNORECASE,
 )
+# Refused as a bad request, although it is the account that is empty.
+_EMPTY = re.compile(r"credit balance is too low|billing_hard_limit", re.IGNORECASE)
 _KEY = re.compile(r"invalid_api_key|invalid_authentication|authentication_error", re.IGNORECASE)
 _RATE = re.compile(r"rate_?limit|too many requests", re.IGNORECASE)
-_INVALID = re.compile(r"invalid_request|bad_request|invalid_argument|not_found", re.IGNORECASE)
+_DENIED = re.compile(r"permission_error", re.IGNORECASE)
+_OVERLOADED = re.compile(r"overloaded_error", re.IGNORECASE)
+_TOO_LARGE = re.compile(r"request_too_large", re.IGNORECASE)
+_ABSENT = re.compile(r"not_found", re.IGNORECASE)
+_INVALID = re.compile(r"invalid_request|bad_request|invalid_argument", re.IGNORECASE)
 
-_STATUS_OF_KIND = ((_KEY, 401), (_QUOTA, 402), (_RATE, 429), (_INVALID, 400))
+_STATUS_OF_KIND = (
+    (_KEY, 401),
+    (_QUOTA, 402),
+    (_DENIED, 403),
+    (_RATE, 429),
+    (_OVERLOADED, 529),
+    (_TOO_LARGE, 413),
+    (_ABSENT, 404),
+    (_INVALID, 400),
+)
 
 
 def reason_of_status(status: int, error: Object, headers: Mapping[str, str], model: str) -> Reason:
@@ -66,7 +83,7 @@ def reason_of_status(status: int, error: Object, headers: Mapping[str, str], mod
     words = _words(error)
     if status == 401 or (status == 403 and _KEY.search(words)):
         return Authentication()
-    if status == 402 or (status in (403, 429) and _QUOTA.search(words)):
+    if status == 402 or (status in (403, 429) and _QUOTA.search(words)) or (status == 400 and _EMPTY.search(words)):
         return QuotaExhausted()
     if status == 429:
         return RateLimited(retry_after(headers))

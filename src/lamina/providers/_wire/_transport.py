@@ -9,6 +9,8 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
+import anyio
+
 from lamina.model import ConnectionLost, InvalidRequest, ModelError, Reason, TimedOut
 from lamina.providers._wire._broken import Broken
 from lamina.providers._wire._errors import error_of_status
@@ -16,6 +18,8 @@ from lamina.providers._wire._errors import error_of_status
 LONGEST_BODY = 32 * 1024 * 1024
 """The most bytes of a response that came in one piece; the reducer allows 8 MiB of what is in it."""
 
+
+_A_MOMENT = 0.1
 
 _SDKS = ("anthropic", "openai")
 _CLIENTS = ("httpx", "httpx2")
@@ -55,6 +59,16 @@ class Response:
                 if len(body) > LONGEST_BODY:
                     raise Broken.unreadable("the response is too long")
         return bytes(body)
+
+
+async def run_out(received: AsyncGenerator[bytes]) -> None:
+    """Read what is left of a response that is over, so that its connection can serve the next request.
+
+    What does not end at once is left: then the connection is closed, and a new one costs no more than this saved.
+    """
+    with anyio.move_on_after(_A_MOMENT), suppress(Broken):
+        async for _ in received:
+            pass
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from returns.result import Failure, Result, Success
 
 from lamina.model import Emit, LanguageModel, ModelError, ModelRequest, ResponsePart
-from lamina.providers._wire import Broken, EventDecoder, Response, parse
+from lamina.providers._wire import Broken, EventDecoder, Response, parse, run_out
 from lamina.providers.openai._chunks import Chunks
 from lamina.providers.openai._config import OpenAIConfig
 from lamina.providers.openai._request import body_of
@@ -60,6 +60,7 @@ class OpenAIModel(LanguageModel):
                         emit(part)
                 else:
                     continue
+                await run_out(received)
                 break
         if not chunks.complete:
             raise decoder.cut_off()
