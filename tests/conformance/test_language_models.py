@@ -10,12 +10,15 @@ import pytest
 from returns.result import Result
 
 from lamina.model import Emit, LanguageModel, ModelError, ModelRequest, ResponsePart, Usage
+from lamina.providers.anthropic import AnthropicConfig, AnthropicModel
+from lamina.providers.anthropic import _transport as anthropic_transport
 from lamina.providers.local import LocalConfig, LocalModel
 from lamina.providers.local._server import serving
 from lamina.providers.local._weights import NAME, weights
 from lamina.providers.openai import OpenAIConfig, OpenAIModel
 from lamina.providers.openai._transport import open_client
 from lamina.testing import ModelSituations, Prepared, check_language_model
+from tests.conformance.loopback import anthropic_messages as messages
 from tests.conformance.loopback import chat
 from tests.conformance.loopback.server import Loopback, Scenario
 
@@ -124,6 +127,108 @@ async def over_loopback() -> AsyncIterator[OverLoopback]:
             yield OverLoopback(server, *models)
 
 
+class OverMessages(ModelSituations):
+    """The `anthropic` adapter, with a server that answers as each situation asks."""
+
+    def __init__(self, server: Loopback, model: AnthropicModel, hasty: AnthropicModel, alone: AnthropicModel) -> None:
+        self.server = server
+        self.model = model
+        self.hasty = hasty
+        self.alone = alone
+
+    def _given(self, scenario: Scenario, **known: Any) -> Prepared:
+        self.server.scenario = scenario
+        self.server.next.clear()
+        return Prepared(self.model, **known)
+
+    async def plain_text(self) -> Prepared:
+        return self._given(messages.PLAIN, text=TEXT)
+
+    async def empty(self) -> Prepared:
+        return self._given(messages.EMPTY)
+
+    async def reasoning(self) -> Prepared:
+        return self._given(messages.REASONING)
+
+    async def split_unicode(self) -> Prepared:
+        return self._given(messages.UNICODE, text="é€ 漢🙂")
+
+    async def usage_last(self) -> Prepared:
+        return self._given(messages.PLAIN, usage=Usage(10, 5))
+
+    async def cached_usage(self) -> Prepared:
+        return self._given(messages.CACHED_USAGE, usage=Usage(10, 5, cache_read_tokens=5, cache_write_tokens=2))
+
+    async def parallel_calls(self) -> Prepared:
+        calls = (("add", '{"x": 1, "y": 2}'), ("lookup", '{"key": "abc"}'))
+        return self._given(messages.INTERLEAVED, calls=calls)
+
+    async def text_and_call(self) -> Prepared:
+        return self._given(messages.TEXT_AND_CALL, calls=(("lookup", '{"key": "abc"}'),))
+
+    async def structured_output(self) -> Prepared:
+        return self._given(messages.STRUCTURED, text='{"hello": "world"}')
+
+    async def malformed_arguments(self) -> Prepared:
+        return self._given(messages.MALFORMED_ARGUMENTS, calls=(("add", '{"x": 1, "y": '),))
+
+    async def cut_arguments(self) -> Prepared:
+        return self._given(messages.CUT_ARGUMENTS)
+
+    async def content_filter(self) -> Prepared:
+        return self._given(messages.CONTENT_FILTER)
+
+    async def unauthorized(self) -> Prepared:
+        return self._given(messages.UNAUTHORIZED)
+
+    async def rate_limited(self) -> Prepared:
+        return self._given(messages.RATE_LIMITED)
+
+    async def server_error(self) -> Prepared:
+        return self._given(messages.SERVER_ERROR)
+
+    async def context_overflow(self) -> Prepared:
+        return self._given(messages.CONTEXT_OVERFLOW)
+
+    async def invalid_request(self) -> Prepared:
+        return self._given(messages.INVALID_REQUEST)
+
+    async def unreadable(self) -> Prepared:
+        return self._given(messages.UNREADABLE)
+
+    async def error_midstream(self) -> Prepared:
+        return self._given(messages.ERROR_MIDSTREAM)
+
+    async def no_connection(self) -> Prepared:
+        return Prepared(self.alone)
+
+    async def connection_lost(self) -> Prepared:
+        return self._given(messages.LOST)
+
+    async def timed_out(self) -> Prepared:
+        return attrs.evolve(self._given(messages.HANGING), model=self.hasty)
+
+    async def hanging(self) -> Prepared:
+        prepared = self._given(messages.PLAIN, text=TEXT)
+        self.server.next.append(messages.HANGING)
+        return prepared
+
+    async def released(self) -> bool:
+        return await self.server.released()
+
+
+@pytest.fixture
+async def over_messages() -> AsyncIterator[OverMessages]:
+    server, opened = Loopback(), anthropic_transport.open_client
+    async with server.open():
+        config = AnthropicConfig("test-1", server.url, "key", timeout=20.0, structured_output=True)
+        hasty = attrs.evolve(config, timeout=0.2)
+        nobody = attrs.evolve(config, base_url="http://127.0.0.1:9")
+        async with opened(config) as one, opened(hasty) as two, opened(nobody) as three:
+            models = [AnthropicModel(config, one), AnthropicModel(hasty, two), AnthropicModel(nobody, three)]
+            yield OverMessages(server, *models)
+
+
 class Talking(LanguageModel):
     """A model that is never let near its tools: whether the packaged one would call any is chance."""
 
@@ -168,4 +273,9 @@ async def test_the_packaged_model_does_what_a_language_model_owes() -> None:
 
 async def test_openai_does_what_a_language_model_owes(over_loopback: OverLoopback) -> None:
     report = await check_language_model(over_loopback)
+    assert report.left_out == ()
+
+
+async def test_anthropic_does_what_a_language_model_owes(over_messages: OverMessages) -> None:
+    report = await check_language_model(over_messages)
     assert report.left_out == ()
