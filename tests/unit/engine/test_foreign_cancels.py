@@ -1,8 +1,9 @@
-"""Runs inside other people's timeouts, scopes and groups, and handlers with timeouts, scopes and groups of their own."""
+"""Runs inside other people's timeouts, scopes and groups, and handlers with some of their own."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any, Never
 
@@ -43,18 +44,24 @@ async def wait(call: Word, ok: Try[Never], stuck: Stuck) -> str:
 
 
 async def in_asyncio_timeout(run: Run, stuck: Stuck, calls: int) -> None:
-    with pytest.raises(TimeoutError):
+    async def timed() -> None:
         async with asyncio.timeout(None) as timeout:
             asyncio.get_running_loop().call_soon(_when_stuck, stuck, calls, lambda: timeout.reschedule(0))
             await run()
 
+    with pytest.raises(TimeoutError):
+        await timed()
+
 
 async def in_fail_after(run: Run, stuck: Stuck, calls: int) -> None:
-    with pytest.raises(TimeoutError):
+    async def timed() -> None:
         with anyio.fail_after(60) as scope:
             now = anyio.current_time()
             asyncio.get_running_loop().call_soon(_when_stuck, stuck, calls, lambda: setattr(scope, "deadline", now))
             await run()
+
+    with pytest.raises(TimeoutError):
+        await timed()
 
 
 async def in_cancel_scope(run: Run, stuck: Stuck, calls: int) -> None:
@@ -64,27 +71,31 @@ async def in_cancel_scope(run: Run, stuck: Stuck, calls: int) -> None:
     assert scope.cancelled_caught
 
 
+async def _fail_when_stuck(stuck: Stuck, calls: int) -> None:
+    await until(lambda: stuck.waiting == calls)
+    raise ZeroDivisionError
+
+
 async def in_task_group(run: Run, stuck: Stuck, calls: int) -> None:
-    async def fail() -> None:
-        await until(lambda: stuck.waiting == calls)
-        raise ZeroDivisionError
+    async def grouped() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_fail_when_stuck(stuck, calls))
+            await run()
 
     with pytest.raises(ExceptionGroup) as caught:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(fail())
-            await run()
+        await grouped()
     assert [type(error) for error in caught.value.exceptions] == [ZeroDivisionError]
 
 
 async def in_anyio_group(run: Run, stuck: Stuck, calls: int) -> None:
-    async def fail() -> None:
-        await until(lambda: stuck.waiting == calls)
-        raise ZeroDivisionError
-
-    with pytest.raises(ExceptionGroup):
+    async def grouped() -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(fail)
+            group.start_soon(_fail_when_stuck, stuck, calls)
             await run()
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await grouped()
+    assert [type(error) for error in caught.value.exceptions] == [ZeroDivisionError]
 
 
 async def in_wait_for(run: Run, stuck: Stuck, calls: int) -> None:
@@ -150,10 +161,8 @@ def handler(kind: str) -> Any:
 
     async def move_on_and_swallow(call: Word, ok: Try[Never]) -> str:
         with anyio.move_on_after(0):
-            try:
+            with contextlib.suppress(BaseException):
                 await anyio.sleep_forever()
-            except BaseException:
-                pass
         return "timed out"
 
     async def scope(call: Word, ok: Try[Never]) -> str:
@@ -238,10 +247,8 @@ async def test_a_model_that_swallows_the_deadline_gets_no_further_request(final:
 
     class Deaf(ScriptedModel):
         async def generate(self, request: Any) -> Any:
-            try:
+            with contextlib.suppress(asyncio.CancelledError):
                 await clock.sleep(60)
-            except asyncio.CancelledError:
-                pass
             return await super().generate(request)
 
     model = Deaf(say("late") if final else call_tool("echo", text="x"), say("never"))
