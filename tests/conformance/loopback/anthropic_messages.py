@@ -24,7 +24,13 @@ def event(kind: str, **body: Any) -> bytes:
 
 
 def begin(usage: dict[str, Any] = USAGE) -> bytes:
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "test-1-20260101", "content": []}
+    head: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "test-1-20260101",
+        "content": [],
+    }
     return event("message_start", message={**head, "stop_reason": None, "usage": usage})
 
 

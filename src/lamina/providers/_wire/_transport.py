@@ -103,14 +103,22 @@ def translated(model: str = "") -> Generator[None]:
     except UnicodeEncodeError:
         raise Broken(ModelError(InvalidRequest(), "the request holds text that is no Unicode")) from None
     except Exception as error:
+        # One SDK reports all that happens while it sends as a lost connection, also the use of a client that is closed.
+        cause = error.__cause__
+        if isinstance(cause, RuntimeError) and _reason_of_transport(_names_of(cause)) is None:
+            raise cause from None
         found = _error_of(error, model)
         if found is None:
             raise
         raise Broken(found) from None
 
 
+def _names_of(error: BaseException) -> set[str]:
+    return {f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(error).__mro__}
+
+
 def _error_of(error: Exception, model: str) -> ModelError | None:
-    names = {f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(error).__mro__}
+    names = _names_of(error)
     status: Any = getattr(error, "status_code", None)  # Any: of an SDK error, whose class is not imported here
     if names & _REFUSED and isinstance(status, int):
         response: Any = getattr(error, "response")  # noqa: B009 - typed Any: see above
