@@ -1,0 +1,21 @@
+"""Decisions, kept: the port, and its sinks in memory and in the store (design §§7-8)."""
+
+from lamina.audit._record import LONGEST_DETAIL, LONGEST_NAME, record_decision
+from lamina.audit.memory import MemoryAudit
+from lamina.audit.port import Audit, AuditEntry, Decision, Kind, Projection
+from lamina.audit.stored import StoredAudit, audit_entries, stored_audit
+
+__all__ = [
+    "LONGEST_DETAIL",
+    "LONGEST_NAME",
+    "Audit",
+    "AuditEntry",
+    "Decision",
+    "Kind",
+    "MemoryAudit",
+    "Projection",
+    "StoredAudit",
+    "audit_entries",
+    "record_decision",
+    "stored_audit",
+]
