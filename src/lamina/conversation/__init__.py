@@ -13,7 +13,11 @@ from lamina.conversation._errors import (
     RecordRefused,
     RecordUnknown,
 )
+from lamina.conversation._export import verify_export
 from lamina.conversation._history import History, Transcript, history_problems
+from lamina.conversation._ids import check_id, check_principal
+from lamina.conversation._outcomes import RecordedError
+from lamina.conversation._projection import project, result_of
 from lamina.conversation._records import (
     ApprovalDecided,
     ApprovalRequested,
@@ -46,6 +50,7 @@ from lamina.conversation.port import (
     Summary,
     Tail,
 )
+from lamina.conversation.stored import StoredConversations, stored_conversations
 
 __all__ = [
     "AlreadyDecided",
@@ -75,6 +80,7 @@ __all__ = [
     "Record",
     "RecordRefused",
     "RecordUnknown",
+    "RecordedError",
     "RepairAnnotated",
     "ResponseDeclared",
     "ResultSettled",
@@ -84,10 +90,17 @@ __all__ = [
     "RunLog",
     "RunResumed",
     "RunSuspended",
+    "StoredConversations",
     "Summary",
     "Tail",
     "Transcript",
     "TurnAdvanced",
+    "check_id",
+    "check_principal",
     "history_problems",
+    "project",
+    "result_of",
     "run_of",
+    "stored_conversations",
+    "verify_export",
 ]

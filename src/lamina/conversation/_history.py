@@ -119,7 +119,11 @@ class Transcript:
 
     def history(self) -> History:
         """Give the history up to here, without an open batch."""
-        # The invariant holds by construction, so nothing is checked again: the copy is all that this costs.
-        made = object.__new__(History)
-        object.__setattr__(made, "messages", tuple(self._messages))
-        return made
+        return valid_history(self._messages)
+
+
+def valid_history(messages: Sequence[Message]) -> History:
+    """Make a history whose invariant holds by construction: nothing is checked, the copy is all that it costs."""
+    made = object.__new__(History)
+    object.__setattr__(made, "messages", tuple(messages))
+    return made

@@ -12,6 +12,7 @@ import attrs
 
 from lamina.approval import ApprovalRequest
 from lamina.call import CallKey, ExecutionClass, Outcome
+from lamina.effect import Value
 from lamina.model import AssistantMessage, Usage
 from lamina.schema import JsonValue
 
@@ -21,8 +22,8 @@ InputKind: TypeAlias = Literal["user", "steering", "follow-up", "directive"]
 Ending: TypeAlias = Literal["completed", "failed", "interrupted"]
 
 
-@attrs.frozen
-class ConversationCreated:
+@attrs.frozen(eq=False, repr=False)
+class ConversationCreated(Value):
     """The conversation begins; the first record of every log.
 
     Attributes:
@@ -37,8 +38,8 @@ class ConversationCreated:
         return "created"
 
 
-@attrs.frozen
-class RunBegan:
+@attrs.frozen(eq=False, repr=False)
+class RunBegan(Value):
     """A run of an agent begins.
 
     Attributes:
@@ -55,8 +56,8 @@ class RunBegan:
         return f"began:{self.run}"
 
 
-@attrs.frozen
-class InputRecorded:
+@attrs.frozen(eq=False, repr=False)
+class InputRecorded(Value):
     """Something was said to the agent; the next request holds it.
 
     Attributes:
@@ -79,8 +80,8 @@ class InputRecorded:
         return f"input:{self.input_id}"
 
 
-@attrs.frozen
-class ResponseDeclared:
+@attrs.frozen(eq=False, repr=False)
+class ResponseDeclared(Value):
     """A complete response was accepted; its calls are declared, and none has started.
 
     Attributes:
@@ -104,8 +105,8 @@ class ResponseDeclared:
         return f"declared:{self.run}/{self.turn}"
 
 
-@attrs.frozen
-class ApprovalRequested:
+@attrs.frozen(eq=False, repr=False)
+class ApprovalRequested(Value):
     """Somebody was asked whether a call may start (CAP-006).
 
     Attributes:
@@ -120,8 +121,8 @@ class ApprovalRequested:
         return f"asked:{self.request.key}"
 
 
-@attrs.frozen
-class ApprovalDecided:
+@attrs.frozen(eq=False, repr=False)
+class ApprovalDecided(Value):
     """An answer came, and is recorded before it is honoured (CAP-006).
 
     Attributes:
@@ -146,8 +147,8 @@ class ApprovalDecided:
         return f"decided:{self.key}"
 
 
-@attrs.frozen
-class CallStarted:
+@attrs.frozen(eq=False, repr=False)
+class CallStarted(Value):
     """The body of a call runs next; not recorded for readonly calls that nobody had to approve.
 
     Attributes:
@@ -170,8 +171,8 @@ class CallStarted:
         return f"started:{self.key}"
 
 
-@attrs.frozen
-class ResultSettled:
+@attrs.frozen(eq=False, repr=False)
+class ResultSettled(Value):
     """A call has its one outcome, redacted and bounded."""
 
     key: CallKey
@@ -183,8 +184,8 @@ class ResultSettled:
         return f"settled:{self.key}"
 
 
-@attrs.frozen
-class TurnAdvanced:
+@attrs.frozen(eq=False, repr=False)
+class TurnAdvanced(Value):
     """Everything of a turn is settled; the next request sees all of it."""
 
     run: str
@@ -196,8 +197,8 @@ class TurnAdvanced:
         return f"advanced:{self.run}/{self.turn}"
 
 
-@attrs.frozen
-class RunSuspended:
+@attrs.frozen(eq=False, repr=False)
+class RunSuspended(Value):
     """The run waits for somebody, and keeps its conversation; its owner lets go of it.
 
     Attributes:
@@ -218,8 +219,8 @@ class RunSuspended:
         return f"suspended:{self.run}/{self.nth}"
 
 
-@attrs.frozen
-class RunResumed:
+@attrs.frozen(eq=False, repr=False)
+class RunResumed(Value):
     """Exactly one owner took a suspended run up again.
 
     Attributes:
@@ -236,8 +237,8 @@ class RunResumed:
         return f"resumed:{self.run}/{self.nth}"
 
 
-@attrs.frozen
-class RunEnded:
+@attrs.frozen(eq=False, repr=False)
+class RunEnded(Value):
     """The run has its one ending, and its conversation is free.
 
     Attributes:
@@ -256,8 +257,8 @@ class RunEnded:
         return f"ended:{self.run}"
 
 
-@attrs.frozen
-class ConversationForked:
+@attrs.frozen(eq=False, repr=False)
+class ConversationForked(Value):
     """What is before this was copied from another conversation.
 
     Attributes:
@@ -274,8 +275,8 @@ class ConversationForked:
         return f"forked:{self.source}@{self.seq}"
 
 
-@attrs.frozen
-class RepairAnnotated:
+@attrs.frozen(eq=False, repr=False)
+class RepairAnnotated(Value):
     """Something in the log could not be as it was written; what was done about it is said once.
 
     Attributes:

@@ -14,7 +14,7 @@ from lamina.call import Outcome
 from lamina.conversation._errors import AlreadyDecided, AppendConflict, ConversationError
 from lamina.conversation._history import History
 from lamina.conversation._records import ApprovalDecided, ApprovalRequested, Record
-from lamina.effect import tagged
+from lamina.effect import Value, tagged
 from lamina.model import AssistantMessage
 from lamina.schema import JsonValue
 from lamina.store import StoreError
@@ -61,8 +61,8 @@ class Journal(ABC):
         """
 
 
-@attrs.frozen
-class Tail:
+@attrs.frozen(eq=False, repr=False)
+class Tail(Value):
     """Where a log ends.
 
     Attributes:
@@ -74,8 +74,8 @@ class Tail:
     digest: str = EMPTY_DIGEST
 
 
-@attrs.frozen(kw_only=True)
-class Entry:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Entry(Value):
     """One record where it stands in its log.
 
     Attributes:
@@ -99,8 +99,8 @@ class Entry:
     digest: str
 
 
-@attrs.frozen(kw_only=True)
-class Summary:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Summary(Value):
     """What a list says of a conversation.
 
     Attributes:
@@ -159,8 +159,8 @@ class RunLog(Journal):
         """Keep the conversation for another lease, without a record; every append does so too."""
 
 
-@attrs.frozen(kw_only=True)
-class Claim:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Claim(Value):
     """A conversation that a run has.
 
     Attributes:
@@ -176,8 +176,8 @@ class Claim:
     log: RunLog
 
 
-@attrs.frozen(kw_only=True)
-class Resumed:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Resumed(Value):
     """A suspended run that exactly one owner took up again.
 
     Attributes:

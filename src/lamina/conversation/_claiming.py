@@ -1,0 +1,194 @@
+"""Who has a conversation: claims, takeovers and aborts, each one compare-and-append (design §5, DUR-006).
+
+A run whose lease is over has lost its conversation to the next claim. That raises the owner's number, so that whatever
+the run still writes is a conflict; its calls get the outcomes that are honest of them, it ends as `interrupted`, and
+what was done is recorded once, in the unit that makes the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import attrs
+from returns.result import Failure, Result, Success
+
+from lamina.call import CallKey
+from lamina.conversation import _sql
+from lamina.conversation._chain import Batch, make_batch
+from lamina.conversation._errors import AlreadyDecided, ConversationBusy, ConversationError, NotAllowed, RecordRefused
+from lamina.conversation._load import Reading
+from lamina.conversation._projection import Projection, cut_short
+from lamina.conversation._records import (
+    ConversationCreated,
+    Record,
+    RepairAnnotated,
+    ResultSettled,
+    RunEnded,
+    RunSuspended,
+)
+from lamina.conversation._shelf import TRIES, Shelf, appended, batches_of, refused_ids
+from lamina.conversation.port import Claim, Tail
+from lamina.store import Unmet
+
+Why: TypeAlias = Literal["owner-lost", "aborted"]
+
+MOST_DETAILS = 256
+
+
+async def claim(
+    shelf: Shelf, conversation: str, run: str, principal: str | None, opening: Sequence[Record]
+) -> Result[Claim, ConversationError]:
+    """Make a run the conversation's active run; see `Conversations.claim`."""
+    if (refused := refused_ids(conversation, run, principal)) is not None:
+        return Failure(refused)
+    opened = _opening(opening, run)
+    if isinstance(opened, RecordRefused):
+        return Failure(opened)
+    for _ in range(TRIES):
+        found = await shelf.find(conversation, principal)
+        if isinstance(found, Failure):
+            if not isinstance(found.failure(), NotAllowed) or await shelf.exists(conversation):
+                return Failure(found.failure())
+            head, reading = None, Reading(conversation)
+        else:
+            head = found.unwrap()
+            if head.held_at(_sql.microseconds(shelf.clock.now())):
+                return Failure(_busy(head))
+            read = await shelf.read(head)
+            if isinstance(read, Failure):
+                return Failure(read.failure())
+            reading = read.unwrap()
+        claimed = await _take(shelf, head, reading, conversation, run, principal, opened)
+        if claimed is not None:
+            return claimed
+    return await shelf.lost_out(conversation)
+
+
+async def _take(
+    shelf: Shelf,
+    head: _sql.Head | None,
+    reading: Reading,
+    conversation: str,
+    run: str,
+    principal: str | None,
+    opened: Batch | None,
+) -> Result[Claim, ConversationError] | None:
+    """Write a claim's one unit; None where another was first."""
+    projection = reading.projected()
+    if head is None:
+        mended: Sequence[Record] = (ConversationCreated(conversation),)
+        told: tuple[str, ...] = ()
+    else:
+        mended, told = _mend(projection, reading.tail, head.run, "owner-lost")
+    own = batches_of(mended)
+    batches = [*own, *([] if opened is None else [opened])]
+    now = shelf.now()
+    statements, tails = appended(conversation, batches, reading.tail, now)
+    claimed = _sql.Head(
+        id=conversation,
+        principal=principal,
+        created=now,
+        tail=tails[-1] if tails else reading.tail,
+        run=run,
+        state="active",
+        epoch=1 if head is None else head.epoch + 1,
+        until=now + shelf.term(),
+    )
+    owner = _sql.create(claimed) if head is None else _sql.take(head, claimed)
+    answer = await shelf.store.write(owner, *statements)
+    if isinstance(answer, Failure):
+        lost = answer.failure()
+        if not isinstance(lost, Unmet):
+            return Failure(lost)
+        if lost.statement == 0:
+            return None
+        return Failure(RecordRefused(_named(batches, lost.statement), "another record has its id"))
+    if own:
+        _follow(reading, mended, tails[len(own) - 1])
+    shelf.readings.keep(reading)
+    log = shelf.log(claimed)
+    return Success(Claim(history=projection.settled_history(), tail=reading.tail, repairs=told, log=log))
+
+
+async def abort(
+    shelf: Shelf, conversation: str, run: str, principal: str | None
+) -> Result[Tail, ConversationError | AlreadyDecided]:
+    """End a run from outside; see `Conversations.abort`."""
+    if (refused := refused_ids(conversation, run, principal)) is not None:
+        return Failure(refused)
+    for _ in range(TRIES):
+        found = await shelf.find(conversation, principal)
+        if isinstance(found, Failure):
+            return Failure(found.failure())
+        head = found.unwrap()
+        if head.run != run:
+            return Failure(AlreadyDecided(conversation, run))
+        read = await shelf.read(head)
+        if isinstance(read, Failure):
+            return Failure(read.failure())
+        reading = read.unwrap()
+        mended, _told = _mend(reading.projected(), reading.tail, run, "aborted")
+        statements, tails = appended(conversation, batches_of(mended), reading.tail, shelf.now())
+        free = attrs.evolve(head, tail=tails[-1], run=None, state=None, epoch=head.epoch + 1, until=None)
+        answer = await shelf.store.write(_sql.take(head, free), *statements)
+        if not isinstance(answer, Failure):
+            _follow(reading, mended, tails[-1])
+            shelf.readings.keep(reading)
+            return Success(free.tail)
+        if not isinstance(lost := answer.failure(), Unmet):
+            return Failure(lost)
+    return await shelf.lost_out(conversation)
+
+
+def _opening(records: Sequence[Record], run: str) -> Batch | RecordRefused | None:
+    if not records:
+        return None
+    if ending := [record for record in records if isinstance(record, RunEnded | RunSuspended)]:
+        return RecordRefused(ending[0].id, "a run that begins goes on")
+    return make_batch(records, run)
+
+
+def _mend(projection: Projection, tail: Tail, run: str | None, why: Why) -> tuple[list[Record], tuple[str, ...]]:
+    """Give the records that make a log whole which nobody writes to any more, and what they say was done."""
+    notes = list(projection.untold())
+    records: list[Record] = []
+    if (batch := projection.open) is not None:
+        declared = batch.declared
+        for call, outcome in batch.missing():
+            key = CallKey(declared.run, declared.turn, call.id)
+            notes.append(cut_short(key, outcome))
+            if str(key) not in projection.strays:  # a stray result has the id already
+                records.append(ResultSettled(key, outcome))
+    if run is not None:
+        notes.append(f"run {run}: {_SAID[why]}, so it is ended")
+        records.append(RunEnded(run, "interrupted", _TAGS[why]))
+    if notes:
+        more = len(notes) - MOST_DETAILS
+        told = (*notes[:MOST_DETAILS], *([f"and {more} more"] if more > 0 else []))
+        records.append(RepairAnnotated("invalid-log" if run is None else why, told, tail.seq))
+        return records, told
+    return records, ()
+
+
+_SAID: dict[Why, str] = {"owner-lost": "its owner is gone", "aborted": "it was aborted"}
+_TAGS: dict[Why, str] = {"owner-lost": "OwnerLost", "aborted": "RunAborted"}
+
+
+def _follow(reading: Reading, records: Sequence[Record], tail: Tail) -> None:
+    """Take what was appended into a reading; it ends a batch."""
+    seq, projection = reading.tail.seq, reading.projected()
+    for record in records:
+        seq += 1
+        projection.feed(seq, record)
+    projection.mark(seq)
+    reading.tail = tail
+
+
+def _busy(head: _sql.Head) -> ConversationBusy:
+    until = None if head.until is None else _sql.moment(head.until)
+    return ConversationBusy(head.id, head.run or "", head.state or "active", until)
+
+
+def _named(batches: Sequence[Batch], statement: int) -> str:
+    return batches[statement - 1].records[0].record.id

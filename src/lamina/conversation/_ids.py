@@ -1,0 +1,59 @@
+"""Which ids and principals there can be: what is stored, shown and put into file names has to be plain."""
+
+from __future__ import annotations
+
+from lamina.conversation._errors import InvalidId
+
+LONGEST_ID = 128
+LONGEST_PRINCIPAL = 256
+
+
+def check_id(what: str, given: object) -> InvalidId | None:
+    """Say why something cannot be an id: 1 to 128 printable characters, without `/` and `\\`, and not `.` or `..`.
+
+    Example:
+        >>> check_id("conversation", "support-7"), check_id("conversation", "../etc").why
+        (None, 'it holds a path separator')
+    """
+    why = _why(given, LONGEST_ID)
+    if why is None and isinstance(given, str):
+        if "/" in given or "\\" in given:
+            why = "it holds a path separator"
+        elif given in (".", ".."):
+            why = "it names a folder"
+    return None if why is None else InvalidId(what, why)
+
+
+def check_principal(given: object) -> InvalidId | None:
+    """Say why something cannot be a principal: None, or 1 to 256 printable characters.
+
+    Example:
+        >>> check_principal("ada@example.org"), check_principal("").why
+        (None, 'it is empty')
+    """
+    why = None if given is None else _why(given, LONGEST_PRINCIPAL)
+    return None if why is None else InvalidId("principal", why)
+
+
+def _why(given: object, longest: int) -> str | None:
+    if type(given) is not str:
+        return "it is no text"
+    if not given:
+        return "it is empty"
+    if len(given) > longest:
+        return f"it has more than {longest} characters"
+    if not given.isprintable():  # control characters, NUL, line ends, lone surrogates
+        return "it holds a character that cannot be printed"
+    return "it begins or ends with a space" if given.strip() != given else None
+
+
+def stored_id(record_id: str) -> str:
+    """Give the form of a record id that every database keeps: a model's call ids may hold anything, NUL too.
+
+    Example:
+        >>> stored_id("started:run-1/1/a\\0")
+        'started:run-1/1/a\\\\0'
+    """
+    if "\0" in record_id or "\\" in record_id:
+        return record_id.replace("\\", "\\\\").replace("\0", "\\0")
+    return record_id

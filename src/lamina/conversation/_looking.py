@@ -1,0 +1,111 @@
+"""Looking at conversations, which changes nothing: pages, histories, lists, exports (seed 004 §3)."""
+
+from __future__ import annotations
+
+from returns.result import Failure, Result, Success
+
+from lamina.conversation import _sql
+from lamina.conversation._errors import ConversationDamaged, ConversationError
+from lamina.conversation._export import head_line, record_line
+from lamina.conversation._history import History
+from lamina.conversation._ids import check_id, check_principal
+from lamina.conversation._load import Line, Reading
+from lamina.conversation._shelf import Shelf
+from lamina.conversation.port import LONGEST_EXPORT, LONGEST_PAGE, Entry, Summary, Tail
+
+
+async def read(
+    shelf: Shelf, conversation: str, after: int, limit: int, principal: str | None
+) -> Result[tuple[Entry, ...], ConversationError]:
+    """Give a page of the log; see `Conversations.read`."""
+    found = await shelf.find(conversation, principal)
+    if isinstance(found, Failure):
+        return Failure(found.failure())
+    end, limit = found.unwrap().tail.seq, _page(limit)
+    page = await shelf.store.read(_sql.PAGE, conversation, after, end, limit)
+    if isinstance(page, Failure):
+        return Failure(page.failure())
+    entries: list[Entry] = []
+    for row in page.unwrap():
+        entry = Line.of(row).entry(conversation)
+        if not isinstance(entry, Entry):
+            return Failure(entry)
+        entries.append(entry)
+    return Success(tuple(entries))
+
+
+async def history(shelf: Shelf, conversation: str, principal: str | None) -> Result[History, ConversationError]:
+    """Give what was said; see `Conversations.history`."""
+    found = await shelf.find(conversation, principal)
+    if isinstance(found, Failure):
+        return Failure(found.failure())
+    read = await shelf.read(found.unwrap())
+    if isinstance(read, Failure):
+        return Failure(read.failure())
+    shelf.readings.keep(read.unwrap())
+    return Success(read.unwrap().projected().history())
+
+
+async def get(shelf: Shelf, conversation: str, principal: str | None) -> Result[Summary, ConversationError]:
+    """Say where a conversation ends; see `Conversations.get`."""
+    found = await shelf.find(conversation, principal)
+    return Failure(found.failure()) if isinstance(found, Failure) else Success(found.unwrap().summary())
+
+
+async def list_page(
+    shelf: Shelf, principal: str | None, after: str, limit: int
+) -> Result[tuple[Summary, ...], ConversationError]:
+    """Give a page of a principal's conversations; see `Conversations.list`."""
+    if (refused := check_principal(principal) or (check_id("conversation", after) if after else None)) is not None:
+        return Failure(refused)
+    if principal is None:
+        page = await shelf.store.read(_sql.LIST_OF_NOBODY, after, _page(limit))
+    else:
+        page = await shelf.store.read(_sql.LIST, principal, after, _page(limit))
+    if isinstance(page, Failure):
+        return Failure(page.failure())
+    return Success(tuple([_sql.Head.of(row).summary() for row in page.unwrap()]))
+
+
+async def export(
+    shelf: Shelf, conversation: str, principal: str | None, after: int
+) -> Result[tuple[str, ...], ConversationError]:
+    """Give the log as JSON lines; see `Conversations.export`."""
+    found = await shelf.find(conversation, principal)
+    if isinstance(found, Failure):
+        return Failure(found.failure())
+    tail = found.unwrap().tail
+    before = Tail()
+    if after > 0:
+        here = await shelf.store.read(_sql.PAGE, conversation, after - 1, after, 1)
+        if isinstance(here, Failure):
+            return Failure(here.failure())
+        if here.unwrap():
+            line = Line.of(here.unwrap()[0])
+            before = Tail(line.seq, line.digest)
+    lines, at = [head_line(conversation, tail, before)], before.seq
+    while at < tail.seq and len(lines) <= LONGEST_EXPORT:
+        page = await shelf.store.read(_sql.PAGE, conversation, at, tail.seq, LONGEST_PAGE)
+        if isinstance(page, Failure):
+            return Failure(page.failure())
+        if not page.unwrap():
+            return Failure(ConversationDamaged(conversation, at + 1, "gap"))
+        for row in page.unwrap():
+            line = Line.of(row)
+            lines.append(record_line(line))
+            at = line.seq
+    return Success(tuple(lines[: LONGEST_EXPORT + 1]))
+
+
+async def verify(shelf: Shelf, conversation: str, principal: str | None) -> Result[Tail, ConversationError]:
+    """Compute every digest anew; see `Conversations.verify`."""
+    found = await shelf.find(conversation, principal)
+    if isinstance(found, Failure):
+        return Failure(found.failure())
+    head, reading = found.unwrap(), Reading(conversation, projected=False)
+    wrong = await reading.go_on(shelf.store, head.tail.seq, head.tail.digest)
+    return Success(reading.tail) if wrong is None else Failure(wrong)
+
+
+def _page(limit: int) -> int:
+    return max(1, min(limit, LONGEST_PAGE))

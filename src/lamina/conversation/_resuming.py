@@ -1,0 +1,89 @@
+"""Suspended runs: taken up again by exactly one owner, without asking the model again (design §8)."""
+
+from __future__ import annotations
+
+import attrs
+from returns.result import Failure, Result, Success
+
+from lamina.conversation import _sql
+from lamina.conversation._errors import AlreadyDecided, ConversationDamaged, ConversationError
+from lamina.conversation._load import Reading
+from lamina.conversation._log import StoredRunLog
+from lamina.conversation._records import RunResumed, RunSuspended
+from lamina.conversation._shelf import TRIES, Shelf, appended, batches_of, refused_ids
+from lamina.conversation.port import Claim, Resumed
+from lamina.store import Unmet
+
+
+async def resume(
+    shelf: Shelf, conversation: str, run: str, principal: str | None
+) -> Result[Resumed, ConversationError | AlreadyDecided]:
+    """Take a suspended run up again; see `Conversations.resume`."""
+    for _ in range(TRIES):
+        found = await _suspended(shelf, conversation, run, principal)
+        if isinstance(found, Failure):
+            return Failure(found.failure())
+        head, reading, suspended = found.unwrap()
+        (batch,) = batches_of((RunResumed(run, suspended.nth),))
+        now = shelf.now()
+        statements, tails = appended(conversation, [batch], reading.tail, now)
+        owned = attrs.evolve(head, tail=tails[-1], state="active", epoch=head.epoch + 1, until=now + shelf.term())
+        answer = await shelf.store.write(_sql.take(head, owned), *statements)
+        if isinstance(answer, Failure):
+            lost = answer.failure()
+            if not isinstance(lost, Unmet):
+                return Failure(lost)
+            continue
+        return Success(_resumed(shelf, reading, suspended, shelf.log(owned)))
+    return Failure(AlreadyDecided(conversation, run))
+
+
+async def suspended(
+    shelf: Shelf, conversation: str, run: str, principal: str | None
+) -> Result[Resumed, ConversationError | AlreadyDecided]:
+    """Look at a suspended run without taking it up; see `Conversations.suspended`."""
+    found = await _suspended(shelf, conversation, run, principal)
+    if isinstance(found, Failure):
+        return Failure(found.failure())
+    head, reading, suspended = found.unwrap()
+    return Success(_resumed(shelf, reading, suspended, shelf.log(attrs.evolve(head, epoch=-1))))
+
+
+async def _suspended(
+    shelf: Shelf, conversation: str, run: str, principal: str | None
+) -> Result[tuple[_sql.Head, Reading, RunSuspended], ConversationError | AlreadyDecided]:
+    if (refused := refused_ids(conversation, run, principal)) is not None:
+        return Failure(refused)
+    found = await shelf.find(conversation, principal)
+    if isinstance(found, Failure):
+        return Failure(found.failure())
+    head = found.unwrap()
+    if head.run != run or head.state != "suspended":
+        return Failure(AlreadyDecided(conversation, run))
+    read = await shelf.read(head)
+    if isinstance(read, Failure):
+        return Failure(read.failure())
+    reading = read.unwrap()
+    suspended = reading.projected().suspended
+    if suspended is None or suspended.run != run:  # the row says what the log does not
+        return Failure(ConversationDamaged(conversation, head.tail.seq, "record"))
+    return Success((head, reading, suspended))
+
+
+def _resumed(shelf: Shelf, reading: Reading, suspended: RunSuspended, log: StoredRunLog) -> Resumed:
+    projection = reading.projected()
+    batch = projection.open
+    made = Resumed(
+        claim=Claim(history=projection.settled_history(), tail=reading.tail, repairs=projection.untold(), log=log),
+        agent=projection.agent,
+        turn=suspended.turn,
+        response=None if batch is None else batch.message,
+        state=suspended.state,
+        nth=suspended.nth,
+        outcomes={} if batch is None else dict(batch.outcomes),
+        started=frozenset() if batch is None else frozenset(batch.started),
+        requests={} if batch is None else dict(batch.requests),
+        decisions={} if batch is None else dict(batch.decisions),
+    )
+    shelf.readings.keep(reading)
+    return made

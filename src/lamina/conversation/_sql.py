@@ -1,0 +1,223 @@
+"""Every statement that conversations are made of, common to SQLite and PostgreSQL.
+
+A unit begins with the conversation's row, and with everything that the unit relies on as a condition on it: where the
+log ends, who owns it, and until when. So of any number of units that race for one position exactly one is kept.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Literal, TypeAlias, cast
+
+import attrs
+
+from lamina.conversation._chain import Batch
+from lamina.conversation._codec import VERSION
+from lamina.conversation.port import Summary, Tail
+from lamina.effect import Value
+from lamina.store import Row, Statement
+
+State: TypeAlias = Literal["active", "suspended"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+_COLUMNS = (
+    "id, principal, created, head_seq, head_digest, busy_run, busy_state, busy_epoch, busy_until, "
+    "forked_from, forked_seq"
+)
+HEAD = f"SELECT {_COLUMNS} FROM conversation WHERE id = $1"  # noqa: S608 - constants
+LIST = f"SELECT {_COLUMNS} FROM conversation WHERE principal = $1 AND id > $2 ORDER BY id LIMIT $3"  # noqa: S608
+LIST_OF_NOBODY = f"SELECT {_COLUMNS} FROM conversation WHERE principal IS NULL AND id > $1 ORDER BY id LIMIT $2"  # noqa: S608
+PAGE = (
+    "SELECT seq, id, batch, kind, version, created, payload, digest FROM record "
+    "WHERE conversation = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4"
+)
+BY_ID = "SELECT seq, kind, version, payload FROM record WHERE conversation = $1 AND id = $2"
+
+_CREATE = (
+    "INSERT INTO conversation (id, principal, created, head_seq, head_digest, busy_run, busy_state, busy_epoch, "
+    "busy_until, forked_from, forked_seq) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+)
+_TAKE = (
+    "UPDATE conversation SET head_seq = $1, head_digest = $2, busy_run = $3, busy_state = $4, busy_epoch = $5, "
+    "busy_until = $6 WHERE id = $7 AND head_seq = $8 AND head_digest = $9 AND busy_epoch = $10 "
+    "AND COALESCE(busy_until, 0) = $11"
+)
+_ADVANCE = (
+    "UPDATE conversation SET head_seq = $1, head_digest = $2, busy_run = $3, busy_state = $4, busy_until = $5 "
+    "WHERE id = $6 AND head_seq = $7 AND head_digest = $8 AND busy_run = $9 AND busy_epoch = $10 "
+    "AND busy_state = 'active'"
+)
+_RENEW = (
+    "UPDATE conversation SET busy_until = $1 WHERE id = $2 AND busy_run = $3 AND busy_epoch = $4 "
+    "AND busy_state = 'active'"
+)
+_COPY = (
+    "INSERT INTO record (conversation, seq, id, batch, kind, version, created, payload, digest) "
+    "SELECT CAST($1 AS TEXT), seq, id, batch, kind, version, created, payload, digest FROM record "
+    "WHERE conversation = $2 AND seq <= $3"
+)
+_FIELDS = 9
+
+
+def microseconds(moment: datetime) -> int:
+    """Give a moment as whole microseconds since 1970."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(stored: int) -> datetime:
+    """Give the moment that a number of microseconds stands for, in UTC."""
+    return _EPOCH + stored * _MICROSECOND
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Head(Value):
+    """A conversation's row.
+
+    Attributes:
+        id: The conversation's id.
+        principal: Whose it is.
+        created: Microseconds.
+        tail: Where its log ends.
+        run: The run that has it.
+        state: What that run does.
+        epoch: The number of its owner, which each change of owner raises.
+        until: When an active run's lease is over, in microseconds.
+        forked_from: The conversation that it was forked from.
+        forked_seq: The last position that was copied.
+    """
+
+    id: str
+    principal: str | None
+    created: int
+    tail: Tail
+    run: str | None = None
+    state: State | None = None
+    epoch: int = 0
+    until: int | None = None
+    forked_from: str | None = None
+    forked_seq: int | None = None
+
+    @staticmethod
+    def of(row: Row) -> Head:
+        """Read a row."""
+        (id_, principal, created, seq, digest, run, state, epoch, until, forked_from, forked_seq) = row
+        return Head(
+            id=cast("str", id_),
+            principal=cast("str | None", principal),
+            created=cast("int", created),
+            tail=Tail(cast("int", seq), cast("str", digest)),
+            run=cast("str | None", run),
+            state=cast("State | None", state),
+            epoch=cast("int", epoch),
+            until=cast("int | None", until),
+            forked_from=cast("str | None", forked_from),
+            forked_seq=cast("int | None", forked_seq),
+        )
+
+    def held_at(self, now: int) -> bool:
+        """Whether a run has the conversation, and its lease, if it has one, is not over."""
+        return self.run is not None and (self.state == "suspended" or self.until is None or self.until > now)
+
+    def summary(self) -> Summary:
+        """Say what a list says of it."""
+        return Summary(
+            id=self.id,
+            created=moment(self.created),
+            tail=self.tail,
+            run=self.run,
+            state=self.state,
+            forked_from=self.forked_from,
+            forked_seq=self.forked_seq,
+        )
+
+
+def create(head: Head) -> Statement:
+    """Make a conversation; there is none of its id."""
+    return Statement(
+        _CREATE,
+        (
+            head.id,
+            head.principal,
+            head.created,
+            head.tail.seq,
+            head.tail.digest,
+            head.run,
+            head.state,
+            head.epoch,
+            head.until,
+            head.forked_from,
+            head.forked_seq,
+        ),
+        rows=1,
+    )
+
+
+def take(before: Head, after: Head) -> Statement:
+    """Change a conversation's owner; it is exactly as it was read."""
+    return Statement(
+        _TAKE,
+        (
+            after.tail.seq,
+            after.tail.digest,
+            after.run,
+            after.state,
+            after.epoch,
+            after.until,
+            before.id,
+            before.tail.seq,
+            before.tail.digest,
+            before.epoch,
+            before.until or 0,
+        ),
+        rows=1,
+    )
+
+
+def advance(
+    conversation: str, run: str, epoch: int, before: Tail, after: Tail, state: State | None, until: int | None
+) -> Statement:
+    """Move a log's end; it is where its owner left it, and the owner is the same."""
+    kept = None if state is None else run
+    return Statement(
+        _ADVANCE,
+        (after.seq, after.digest, kept, state, until, conversation, before.seq, before.digest, run, epoch),
+        rows=1,
+    )
+
+
+def renew(conversation: str, run: str, epoch: int, until: int) -> Statement:
+    """Give an owner another lease."""
+    return Statement(_RENEW, (until, conversation, run, epoch), rows=1)
+
+
+def copy(source: str, new: str, through: int) -> Statement:
+    """Copy the beginning of a log."""
+    return Statement(_COPY, (new, source, through), rows=through)
+
+
+def insert(conversation: str, batch: Batch, end: Tail, now: int) -> Statement:
+    """Add a batch to a log, of which it becomes the end."""
+    values: list[str | int] = []
+    seq, first = end.seq - len(batch.records), batch.id
+    for each in batch.records:
+        seq += 1
+        payload = each.payload.decode()
+        values += (conversation, seq, each.id, first, each.kind, VERSION, now, payload, end.digest)
+    return Statement(_insert_of(len(batch.records)), tuple(values), rows=len(batch.records))
+
+
+@lru_cache(maxsize=256)
+def _insert_of(count: int) -> str:
+    rows = ", ".join(
+        f"({', '.join(f'${row * _FIELDS + field + 1}' for field in range(_FIELDS))})" for row in range(count)
+    )
+    columns = "conversation, seq, id, batch, kind, version, created, payload, digest"
+    return f"INSERT INTO record ({columns}) VALUES {rows}"  # noqa: S608 - numbers only
+
+
+def after(batch: Batch, before: Tail) -> Tail:
+    """Give where a log ends once a batch is appended."""
+    return Tail(before.seq + len(batch.records), batch.digest(before.digest))
