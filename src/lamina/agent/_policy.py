@@ -7,14 +7,14 @@ from typing import Literal, TypeAlias, get_args
 import attrs
 
 from lamina.call import DEFAULT_RESULT_BYTES, SMALLEST_RESULT_BYTES
-from lamina.effect import ConstructionError, Problem, caller_where
+from lamina.effect import ConstructionError, Problem, Value, caller_where
 
 OnExhaustion: TypeAlias = Literal["final-answer", "fail"]
 CompactionMode: TypeAlias = Literal["prune", "summarize", "prune-then-summarize"]
 
 
-@attrs.frozen(kw_only=True)
-class CompactionPolicy:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class CompactionPolicy(Value):
     """How a history that grows too long is made shorter, for agents with a `context_token_limit`.
 
     Attributes:
@@ -26,8 +26,8 @@ class CompactionPolicy:
     mode: CompactionMode = "prune-then-summarize"
 
 
-@attrs.frozen(kw_only=True)
-class AgentPolicy:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class AgentPolicy(Value):
     """The limits of a run. The first four have no default: they are yours to choose.
 
     Attributes:

@@ -19,10 +19,11 @@ from lamina.approval.port import (
     Risk,
 )
 from lamina.call import ExecutionClass
+from lamina.effect import Value
 
 
-@attrs.frozen(kw_only=True)
-class Rule:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Rule(Value):
     """Matches requests, and says what becomes of them. All of its conditions must hold.
 
     Attributes:

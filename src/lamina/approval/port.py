@@ -11,7 +11,7 @@ import attrs
 from returns.result import Result
 
 from lamina.call import CallKey, ExecutionClass
-from lamina.effect import ConstructionError, Problem, caller_where, tagged
+from lamina.effect import ConstructionError, Problem, Value, caller_where, tagged
 from lamina.schema import JsonValue
 
 I = TypeVar("I")  # noqa: E741 - the tool's input
@@ -22,8 +22,8 @@ LONGEST_TEXT = 2_048
 LARGEST_PREVIEW = 8_192
 
 
-@attrs.frozen(kw_only=True)
-class Ask(Generic[I]):
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Ask(Value, Generic[I]):
     """What a person is shown of a call that needs approval, and what a denial means.
 
     Attributes:
@@ -56,8 +56,8 @@ class Ask(Generic[I]):
             raise ConstructionError([Problem("ASK", "Ask", (*lines, str(caller_where())))])
 
 
-@attrs.frozen(kw_only=True)
-class ApprovalRequest:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class ApprovalRequest(Value):
     """One request, as it is shown and recorded.
 
     Attributes:
@@ -93,15 +93,15 @@ class ApprovalRequest:
     more_targets: bool = False
 
 
-@attrs.frozen
-class Approved:
+@attrs.frozen(eq=False, repr=False)
+class Approved(Value):
     """The call may run; `by` names who said so."""
 
     by: str
 
 
-@attrs.frozen
-class Denied:
+@attrs.frozen(eq=False, repr=False)
+class Denied(Value):
     """The call may not run; the reason is told to the model where the denial is recoverable."""
 
     by: str

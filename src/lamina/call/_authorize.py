@@ -10,11 +10,11 @@ import attrs
 
 from lamina.call._key import CallKey, ExecutionClass
 from lamina.call._outcome import ToolRejected
-from lamina.effect import log
+from lamina.effect import Value, log
 
 
-@attrs.frozen
-class AuthorizationRequest:
+@attrs.frozen(eq=False, repr=False)
+class AuthorizationRequest(Value):
     """What is asked of the host: who wants to do what, with which decoded input."""
 
     key: CallKey
@@ -24,13 +24,13 @@ class AuthorizationRequest:
     execution: ExecutionClass
 
 
-@attrs.frozen
-class Allowed:
+@attrs.frozen(eq=False, repr=False)
+class Allowed(Value):
     """The host lets the call pass."""
 
 
-@attrs.frozen
-class NotAllowed:
+@attrs.frozen(eq=False, repr=False)
+class NotAllowed(Value):
     """The host refuses the call; the reason is what the caller is told."""
 
     reason: str = ""

@@ -6,12 +6,14 @@ from typing import Literal
 
 import attrs
 
+from lamina.effect import Value
+
 ExecutionClass = Literal["readonly", "idempotent", "uncertain"]
 """What running a call twice does: nothing, nothing more, or nobody knows (behaviour §3). `uncertain` is the default."""
 
 
-@attrs.frozen
-class CallKey:
+@attrs.frozen(eq=False, repr=False)
+class CallKey(Value):
     """One call's identity: stable over logging, approval, execution and recovery (seed 004 §2).
 
     Attributes:

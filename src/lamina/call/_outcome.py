@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from lamina.call._key import ExecutionClass
-from lamina.effect import message_of, tag_of
+from lamina.effect import Value, message_of, tag_of
 from lamina.schema import JsonValue
 
 RejectionReason: TypeAlias = Literal[
@@ -46,15 +46,15 @@ def sentence_of(error: object) -> str:
         return tag_of(error)
 
 
-@attrs.frozen
-class ToolSuccess:
+@attrs.frozen(eq=False, repr=False)
+class ToolSuccess(Value):
     """The handler returned a value, encoded by the tool's own schema."""
 
     value: JsonValue
 
 
-@attrs.frozen
-class ToolFailure:
+@attrs.frozen(eq=False, repr=False)
+class ToolFailure(Value):
     """The handler returned a declared failure.
 
     Attributes:
@@ -71,8 +71,8 @@ class ToolFailure:
         return sentence_of(self.error)
 
 
-@attrs.frozen
-class ToolRejected:
+@attrs.frozen(eq=False, repr=False)
+class ToolRejected(Value):
     """The pipeline refused the call; its handler never ran.
 
     Attributes:
@@ -92,8 +92,8 @@ class ToolRejected:
         return f"{said} Nearest: {', '.join(self.nearest)}." if self.nearest else said
 
 
-@attrs.frozen
-class ToolInvalidInput:
+@attrs.frozen(eq=False, repr=False)
+class ToolInvalidInput(Value):
     """The arguments do not fit the tool's schema; each problem is `$.path: why`, without the value."""
 
     problems: tuple[str, ...]
@@ -104,8 +104,8 @@ class ToolInvalidInput:
         return "; ".join(self.problems)
 
 
-@attrs.frozen
-class ToolDefect:
+@attrs.frozen(eq=False, repr=False)
+class ToolDefect(Value):
     """The handler raised, broke its output schema, or was interrupted where that does no harm.
 
     It carries no text of the exception: that is in the application's own log.
@@ -119,8 +119,8 @@ class ToolDefect:
         return _DEFECT[self.kind]
 
 
-@attrs.frozen
-class ToolUnknownOutcome:
+@attrs.frozen(eq=False, repr=False)
+class ToolUnknownOutcome(Value):
     """The call had started and was cut off; whether it took effect is not known."""
 
     @property

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 import attrs
 
+from lamina.effect._value import Value
 
-@attrs.frozen
-class Problem:
+
+@attrs.frozen(eq=False, repr=False)
+class Problem(Value):
     """One thing that is wrong with a program, found before anything was acquired.
 
     Attributes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import attrs
 
 from lamina.effect._construction import Problem
+from lamina.effect._value import Value
 from lamina.effect._where import Where
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 In_co = TypeVar("In_co", covariant=True)
 
 
-@attrs.frozen
-class Requirement:
+@attrs.frozen(eq=False, repr=False)
+class Requirement(Value):
     """One service that a program asks of the runtime.
 
     Attributes:

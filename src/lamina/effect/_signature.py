@@ -13,6 +13,7 @@ import attrs
 
 from lamina.effect._construction import ConstructionError, Problem
 from lamina.effect._names import name_of
+from lamina.effect._value import Value
 from lamina.effect._where import caller_locals, where_of
 
 _Parameter = inspect.Parameter
@@ -26,8 +27,8 @@ _REFUSED_KINDS: dict[object, str] = {
 }
 
 
-@attrs.frozen
-class Need:
+@attrs.frozen(eq=False, repr=False)
+class Need(Value):
     """One service that a function asks for.
 
     Attributes:

@@ -9,6 +9,7 @@ import attrs
 
 from lamina.effect._names import name_of
 from lamina.effect._signature import Need
+from lamina.effect._value import Value
 from lamina.effect._where import Where
 
 Life: TypeAlias = Literal["app", "request"]
@@ -16,8 +17,8 @@ Kind: TypeAlias = Literal["value", "call", "await", "scope", "attempt", "tried s
 """How a leaf gives its service: as it is, returned, awaited, yielded, as a `Result`, or yielded as one."""
 
 
-@attrs.frozen
-class Retry:
+@attrs.frozen(eq=False, repr=False)
+class Retry(Value):
     """How often an attempt is made again, and how long it waits before each.
 
     Attributes:

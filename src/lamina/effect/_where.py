@@ -11,14 +11,16 @@ from typing import cast
 
 import attrs
 
+from lamina.effect._value import Value
+
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # The demo is an application like any other, although it comes with the package.
 _DEMO = os.path.join(_PACKAGE, "demo") + os.sep
 _TYPING = cast.__code__.co_filename
 
 
-@attrs.frozen
-class Where:
+@attrs.frozen(eq=False, repr=False)
+class Where(Value):
     """A place in source code; its text is `path:line`, relative to the working directory where that is shorter.
 
     Example:

@@ -8,13 +8,13 @@ from typing import TypeVar
 
 import attrs
 
-from lamina.effect import Clock, log
+from lamina.effect import Clock, Value, log
 
 T = TypeVar("T")
 
 
-@attrs.frozen
-class Expired:
+@attrs.frozen(eq=False, repr=False)
+class Expired(Value):
     """The time was over first."""
 
 

@@ -6,9 +6,9 @@ from returns.result import Failure
 
 from lamina.call import CallKey
 from lamina.conversation import ResponseDeclared
-from lamina.engine._events import ToolCallDeclared
+from lamina.engine._events import ToolCallDeclared, ToolCallFailed, ToolCallSucceeded
 from lamina.engine._run import Call, Run
-from lamina.model import ModelResponse
+from lamina.model import ModelResponse, ToolCall, ToolResult
 from lamina.schema import JsonValue, codec
 
 _JSON = codec(JsonValue)
@@ -30,6 +30,24 @@ def open_batch(run: Run, response: ModelResponse) -> None:
             run.emit(
                 ToolCallDeclared, turn=turn, call=call.key.call, tool=call.name, parameters=readable(call.arguments)
             )
+
+
+def tell_of_provider(run: Run, response: ModelResponse) -> None:
+    """Tell the observers what the provider ran itself; it stays part of the answer (behaviour §3)."""
+    emit, turn = run.emit, run.state.turn
+    if emit is None:
+        return
+    for part in response.message.parts:
+        if isinstance(part, ToolCall) and part.executor == "provider":
+            where = {"turn": turn, "call": part.id, "tool": part.name, "provider_executed": True}
+            emit(ToolCallDeclared, **where, parameters=readable(part.arguments))
+        elif isinstance(part, ToolResult):
+            where = {"turn": turn, "call": part.id, "tool": part.name, "provider_executed": True}
+            if part.is_error:
+                tag = "ToolFailure"
+                emit(ToolCallFailed, **where, outcome=tag, error_tag=tag, message="The provider's own tool failed.")
+            else:
+                emit(ToolCallSucceeded, **where, result=part.content)
 
 
 def readable(arguments: str) -> JsonValue:

@@ -8,13 +8,14 @@ from typing import Self
 
 import attrs
 
+from lamina.effect import Value
 from lamina.engine._events import TERMINAL, RunEvent
 
 MOST_EVENTS = 65_536
 
 
-@attrs.frozen
-class EventsMissed:
+@attrs.frozen(eq=False, repr=False)
+class EventsMissed(Value):
     """An observer was too slow: the oldest events were dropped before it read them.
 
     Attributes:

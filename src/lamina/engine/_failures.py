@@ -8,7 +8,7 @@ import attrs
 
 from lamina.call import CallKey, sentence_of
 from lamina.conversation import History, JournalFailed
-from lamina.effect import message_of, tagged
+from lamina.effect import Value, message_of, tagged
 from lamina.model import ModelError, ModelProtocolError, UsageTotals
 
 O = TypeVar("O", covariant=True)  # noqa: E741 - the output
@@ -27,14 +27,14 @@ _LIMITS: dict[Limit, str] = {
 }
 
 
-@attrs.frozen(kw_only=True)
-class RunReport:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class RunReport(Value):
     """What a run did until it ended.
 
     Attributes:
         run: The run's id.
         turns: Model responses it got.
-        tool_calls: Calls it admitted; those of a batch that was refused do not count.
+        tool_calls: Calls it admitted, and those that the provider ran; those of a batch that was refused do not count.
         usage: The tokens it used.
         history: What was said, ready to be continued: every call in it has its one result.
     """
@@ -46,8 +46,8 @@ class RunReport:
     history: History = attrs.field(repr=False)
 
 
-@attrs.frozen
-class Completed(Generic[O]):
+@attrs.frozen(eq=False, repr=False)
+class Completed(Value, Generic[O]):
     """The run gave its answer.
 
     Attributes:
@@ -173,8 +173,8 @@ RunCause: TypeAlias = (
 )
 
 
-@attrs.frozen
-class RunFailure:
+@attrs.frozen(eq=False, repr=False)
+class RunFailure(Value):
     """The run ended without an answer.
 
     Attributes:

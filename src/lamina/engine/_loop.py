@@ -8,7 +8,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.engine._ask import ask_model
 from lamina.engine._batch import refuse_batch, run_batch
-from lamina.engine._declare import readable
+from lamina.engine._declare import readable, tell_of_provider
 from lamina.engine._events import BudgetWarning, OutputRejected, RunCompleted, RunStarted, TurnCompleted, TurnStarted
 from lamina.engine._failures import AgentInputError, Completed, RunCause
 from lamina.engine._machine import AskModel, Fail, Finish, Repair, RunBatch, again, begin, responded, settled, warnings
@@ -54,6 +54,8 @@ async def interpret(run: Run, given: object) -> Result[Completed[Any], RunCause]
                 response = asked.unwrap()
                 answer = None if response.calls else decode_answer(agent, response.text)
                 run.state, decision = responded(run.state, policy, response, answer)
+                if emit is not None and not isinstance(decision, Fail):
+                    tell_of_provider(run, response)
                 if emit is not None and not isinstance(decision, RunBatch):
                     _complete_turn(run, response)
             case RunBatch():

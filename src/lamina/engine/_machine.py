@@ -20,7 +20,7 @@ from lamina.agent import AgentPolicy
 from lamina.call import Outcome, ToolSuccess
 from lamina.effect import Value
 from lamina.engine._failures import AgentOutputError, Exhausted, PolicyExceeded, RunCause
-from lamina.model import ModelResponse, UsageTotals, check_finish
+from lamina.model import ModelResponse, ToolCall, UsageTotals, check_finish
 
 Warned: TypeAlias = Literal["turns", "tool-calls", "tokens", "duration", "context"]
 
@@ -31,7 +31,7 @@ class State:
 
     Attributes:
         turn: Responses so far.
-        calls: Calls admitted so far.
+        calls: Calls admitted so far, and those that the provider ran itself.
         failed_turns: Turns in a row in which every call failed.
         repairs: Final answers that were asked for again.
         totals: Tokens so far.
@@ -117,7 +117,7 @@ def responded(
     had_tools = state.exhausted is None
     state = State(
         turn=state.turn + 1,
-        calls=state.calls,
+        calls=state.calls + _run_by_provider(response),
         failed_turns=state.failed_turns,
         repairs=state.repairs,
         totals=state.totals + usage,
@@ -142,6 +142,13 @@ def responded(
     if not had_tools or state.repairs >= policy.output_repairs:
         return state, Fail(AgentOutputError(problems))
     return attrs.evolve(state, repairs=state.repairs + 1), Repair(problems)
+
+
+def _run_by_provider(response: ModelResponse) -> int:
+    parts = response.message.parts
+    if len(parts) == len(response.calls):
+        return 0
+    return sum(isinstance(part, ToolCall) and part.executor == "provider" for part in parts)
 
 
 def _with_calls(state: State, policy: AgentPolicy, count: int, *, over: bool) -> Step:

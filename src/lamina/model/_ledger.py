@@ -7,13 +7,14 @@ from typing import cast
 
 import attrs
 
+from lamina.effect import Value
 from lamina.model._measure import size_of_json
 from lamina.model._parts import ContentPart, Metadata
 from lamina.model._protocol import Violation
 
 
-@attrs.frozen
-class ResponseLimits:
+@attrs.frozen(eq=False, repr=False)
+class ResponseLimits(Value):
     """What one response may hold at most.
 
     Attributes:

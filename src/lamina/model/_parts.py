@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
+from lamina.effect import Value
 from lamina.model._usage import Usage
 from lamina.schema import JsonValue
 
@@ -30,8 +31,8 @@ def no_metadata() -> Metadata:
     return {}
 
 
-@attrs.frozen
-class Text:
+@attrs.frozen(eq=False, repr=False)
+class Text(Value):
     """Plain text, from whoever speaks.
 
     Example:
@@ -43,16 +44,16 @@ class Text:
     metadata: Metadata = attrs.field(factory=no_metadata, hash=False)
 
 
-@attrs.frozen
-class Reasoning:
+@attrs.frozen(eq=False, repr=False)
+class Reasoning(Value):
     """What a model thought aloud; kept so that providers who sign it get it back."""
 
     text: str
     metadata: Metadata = attrs.field(factory=no_metadata, hash=False)
 
 
-@attrs.frozen
-class File:
+@attrs.frozen(eq=False, repr=False)
+class File(Value):
     """A file or image: its bytes, or where to find it; one of the two is given.
 
     Attributes:
@@ -68,8 +69,8 @@ class File:
     metadata: Metadata = attrs.field(factory=no_metadata, hash=False)
 
 
-@attrs.frozen
-class Source:
+@attrs.frozen(eq=False, repr=False)
+class Source(Value):
     """Something that a model cites.
 
     Attributes:
@@ -83,8 +84,8 @@ class Source:
     metadata: Metadata = attrs.field(factory=no_metadata, hash=False)
 
 
-@attrs.frozen
-class ToolCall:
+@attrs.frozen(eq=False, repr=False)
+class ToolCall(Value):
     """A model asks for a tool.
 
     Attributes:
@@ -106,8 +107,8 @@ class ToolCall:
     metadata: Metadata = attrs.field(factory=no_metadata, hash=False)
 
 
-@attrs.frozen
-class ToolResult:
+@attrs.frozen(eq=False, repr=False)
+class ToolResult(Value):
     """What a call came to, as the model is told.
 
     Attributes:
@@ -127,8 +128,8 @@ class ToolResult:
     metadata: Metadata = attrs.field(factory=no_metadata, hash=False)
 
 
-@attrs.frozen
-class Finish:
+@attrs.frozen(eq=False, repr=False)
+class Finish(Value):
     """The last part of every response.
 
     Attributes:

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
+from lamina.effect import Value
 from lamina.model._parts import ContentPart, File, Metadata, Text, ToolCall, ToolResult, no_metadata
 from lamina.schema import JsonValue
 
@@ -14,16 +15,16 @@ ToolChoice: TypeAlias = Literal["auto", "none", "required"]
 """Whether the model may call tools, must not, or must."""
 
 
-@attrs.frozen
-class SystemMessage:
+@attrs.frozen(eq=False, repr=False)
+class SystemMessage(Value):
     """Instructions, or the framework's own directive."""
 
     text: str
     metadata: Metadata = attrs.field(factory=no_metadata, hash=False)
 
 
-@attrs.frozen
-class UserMessage:
+@attrs.frozen(eq=False, repr=False)
+class UserMessage(Value):
     """What the person, or whoever stands in for one, says.
 
     Example:
@@ -44,8 +45,8 @@ class UserMessage:
         return "".join([part.text for part in self.parts if isinstance(part, Text)])
 
 
-@attrs.frozen
-class AssistantMessage:
+@attrs.frozen(eq=False, repr=False)
+class AssistantMessage(Value):
     """What a model answered: its parts in the order in which they first appeared.
 
     Example:
@@ -66,8 +67,8 @@ class AssistantMessage:
         return tuple([part for part in self.parts if isinstance(part, ToolCall) and part.executor == "application"])
 
 
-@attrs.frozen
-class ToolMessage:
+@attrs.frozen(eq=False, repr=False)
+class ToolMessage(Value):
     """The results of one batch of calls, in declaration order: all of them or none (RUN-005)."""
 
     results: tuple[ToolResult, ...]
@@ -76,8 +77,8 @@ class ToolMessage:
 Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
 
-@attrs.frozen
-class ToolSpec:
+@attrs.frozen(eq=False, repr=False)
+class ToolSpec(Value):
     """A tool, as a model is shown it.
 
     Attributes:
@@ -91,8 +92,8 @@ class ToolSpec:
     input_schema: Mapping[str, JsonValue] = attrs.field(hash=False)
 
 
-@attrs.frozen
-class OutputSpec:
+@attrs.frozen(eq=False, repr=False)
+class OutputSpec(Value):
     """The JSON that a final answer has to be, for providers that can hold a model to it.
 
     Attributes:
@@ -104,8 +105,8 @@ class OutputSpec:
     json_schema: Mapping[str, JsonValue] = attrs.field(hash=False)
 
 
-@attrs.frozen
-class ModelRequest:
+@attrs.frozen(eq=False, repr=False)
+class ModelRequest(Value):
     """One request: everything that the model will know.
 
     Attributes:

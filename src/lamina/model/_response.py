@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import attrs
 from returns.result import Failure, Result, Success
 
+from lamina.effect import Value
 from lamina.model._parts import FinishReason, Metadata, ToolCall, no_metadata
 from lamina.model._protocol import ModelProtocolError
 from lamina.model._request import AssistantMessage, ToolChoice
@@ -15,8 +16,8 @@ from lamina.model._usage import Usage
 Verdict: TypeAlias = Literal["answer", "calls"]
 
 
-@attrs.frozen
-class ModelResponse:
+@attrs.frozen(eq=False, repr=False)
+class ModelResponse(Value):
     """What a whole response came to; the same for streamed and whole parts.
 
     Attributes:

@@ -7,6 +7,8 @@ from operator import attrgetter
 
 import attrs
 
+from lamina.effect import Value
+
 # Beyond this a counter is no longer exact in JSON readers that hold every number as a double.
 _LARGEST = 2**53 - 1
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
@@ -15,8 +17,8 @@ _counts: Callable[[object], tuple[object, ...]] = attrgetter(*_COUNTS)
 _counts_of_totals: Callable[[object], tuple[object, ...]] = attrgetter(*_COUNTS_OF_TOTALS)
 
 
-@attrs.frozen
-class Usage:
+@attrs.frozen(eq=False, repr=False)
+class Usage(Value):
     """The tokens of one model request, as its provider counted them.
 
     The input total includes what was read from and written to a cache, for every provider, so that totals of
@@ -51,8 +53,8 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
 
-@attrs.frozen
-class UsageDelta:
+@attrs.frozen(eq=False, repr=False)
+class UsageDelta(Value):
     """What was used between two points of a run: the difference of two totals.
 
     `last_input_tokens` and `last_output_tokens` are those of the later point, for they are no sums.
@@ -84,8 +86,8 @@ class UsageDelta:
         return self.input_tokens + self.output_tokens
 
 
-@attrs.frozen
-class UsageTotals:
+@attrs.frozen(eq=False, repr=False)
+class UsageTotals(Value):
     """What a run has used so far; adding gives a new value.
 
     The last call's input and output together are the estimate of the live context (CAP-017, RUN-023).

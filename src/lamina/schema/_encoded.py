@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 import attrs
 from returns.result import Failure, Result, Success
 
+from lamina.effect import Value
 from lamina.schema._describe import Definitions
 from lamina.schema._mismatch import bad
 from lamina.schema._shape import Hook, Kind, Schema, Shape
@@ -18,8 +19,8 @@ _FAILURE: Any = Failure  # what they hold is not known here
 _SUCCESS: Any = Success
 
 
-@attrs.frozen
-class Encoded(Generic[E, T]):
+@attrs.frozen(eq=False, repr=False)
+class Encoded(Value, Generic[E, T]):
     """Says, in `Annotated`, that a type travels as another one (design §1, "custom codecs").
 
     Use it for a class that is no attrs class (a path, a colour, a URL) or whose JSON is not its fields. The schema is

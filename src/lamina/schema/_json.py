@@ -10,6 +10,7 @@ import attrs
 import orjson
 from typing_extensions import TypeAliasType
 
+from lamina.effect import Value
 from lamina.schema._mismatch import Bad, bad
 
 JsonValue = TypeAliasType("JsonValue", "dict[str, JsonValue] | list[JsonValue] | str | int | float | bool | None")
@@ -30,8 +31,8 @@ _WHY = {
 }
 
 
-@attrs.frozen
-class JsonLimits:
+@attrs.frozen(eq=False, repr=False)
+class JsonLimits(Value):
     """How much JSON is read before it is refused.
 
     Attributes:

@@ -12,6 +12,7 @@ from typing import Any, cast
 import annotated_types as at
 import attrs
 
+from lamina.effect import Value
 from lamina.schema._mismatch import Bad
 from lamina.schema._shape import Schema, Undescribable
 
@@ -36,8 +37,8 @@ _UNITS = {
 }
 
 
-@attrs.frozen
-class Limit:
+@attrs.frozen(eq=False, repr=False)
+class Limit(Value):
     """One limit as it was written: `Ge(0)` is `Limit("Ge", 0)`."""
 
     name: str
@@ -70,8 +71,8 @@ def limits_in(metadata: Iterable[object]) -> Iterator[Limit]:
 Check = Callable[[Any], None]  # a value whose kind was checked before
 
 
-@attrs.frozen
-class Checks:
+@attrs.frozen(eq=False, repr=False)
+class Checks(Value):
     """Compiled limits of one shape: the schema keywords, the function that refuses, and what they were made from."""
 
     schema: Schema

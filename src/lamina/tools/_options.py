@@ -10,15 +10,15 @@ import attrs
 
 from lamina.approval import Ask
 from lamina.call import ExecutionClass
-from lamina.effect import ConstructionError, Problem, Where, caller_where
+from lamina.effect import ConstructionError, Problem, Value, Where, caller_where
 from lamina.tools._group import ConcurrencyGroup
 from lamina.tools._tool import FailureMode
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-@attrs.frozen(kw_only=True)
-class ToolOptions:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class ToolOptions(Value):
     """The arguments of `@tool(...)`, all of them valid."""
 
     ask: Ask[Any] | None = None
