@@ -131,9 +131,9 @@ class StoredAudit(Audit):
                 return broken
             if not isinstance(written, Failure):
                 return None
-            error = written.failure()
-            if pause is None or isinstance(error, Unmet) or not error.retryable:
-                return error
+            refused: StoreError | Unmet = written.failure()
+            if pause is None or isinstance(refused, Unmet) or not refused.retryable:
+                return refused
             await self._sleep(pause)
         raise AssertionError("the last pause is none")
 

@@ -96,11 +96,13 @@ def wrapped(
 ) -> Callable[Q, Coroutine[Any, Any, R]]:
     """Wrap a function; with `once_for_owner` a method that calls the one that it overrides is observed once."""
 
-    async def observe(ambient: Ambient, owner: object, args: Any, kwargs: Any) -> Any:  # Any: as `fn` is typed
+    body: Callable[..., Coroutine[Any, Any, Any]] = fn  # Any: what it takes and gives is the caller's to know
+
+    async def observe(ambient: Ambient, owner: object, args: Any, kwargs: Any) -> Any:
         with Live(
             ambient, declared.name, declared.version, declared.names, _resource(place, args, kwargs), None, owner
         ) as live:
-            answer = await fn(*args, **kwargs)
+            answer = await body(*args, **kwargs)
             live.returned(answer)
             return answer
 

@@ -4,6 +4,7 @@ from lamina.testing._clock import VirtualClock
 from lamina.testing._ids import FixedIds
 from lamina.testing._language_model import ModelConformanceError, ModelReport, check_language_model
 from lamina.testing._live import LiveShapedModel, Seen, Step, see
+from lamina.testing._operations import OperationConformanceError, OperationReport, check_operations
 from lamina.testing._scripted import ScriptedModel, ScriptMismatch
 from lamina.testing._situations import (
     HISTORY_REQUEST,
@@ -28,6 +29,8 @@ __all__ = [
     "ModelConformanceError",
     "ModelReport",
     "ModelSituations",
+    "OperationConformanceError",
+    "OperationReport",
     "Prepared",
     "ScriptMismatch",
     "ScriptedModel",
@@ -39,6 +42,7 @@ __all__ = [
     "VirtualClock",
     "call_tool",
     "check_language_model",
+    "check_operations",
     "check_store",
     "fail",
     "give",
