@@ -151,7 +151,7 @@ class ToolCallFailed(_Event):
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class TurnCompleted(_Event):
-    """A response was accepted, and its calls, if any, are settled.
+    """A complete response came, and its calls, if any, are settled.
 
     Attributes:
         finish_reason: Why the model stopped.
