@@ -45,7 +45,7 @@ def chain(body: bytes, previous: str) -> str:
 
     Example:
         >>> chain(b"[]", "0" * 64)[:8]
-        'ff9fc70e'
+        '2afa4d2b'
     """
     return hashlib.sha256(b'{"batch":%b,"previous":"%b"}' % (body, previous.encode())).hexdigest()
 

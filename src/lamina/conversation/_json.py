@@ -7,6 +7,7 @@ metadata, state. What a message says is bounded by the size of its record alone.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -24,6 +25,8 @@ LARGEST_RECORD = 1 << 20
 _SORTED = orjson.OPT_SORT_KEYS
 _ALL_NINES = bytes.maketrans(b"012345678", b"9" * 9)
 _LONG_NUMBER = b"9" * 19
+_LONG_NAME = re.compile(rb'"[^"]{257,}+":')
+_CONTAINERS = frozenset({dict, list})
 
 
 class Refused(Exception):
@@ -86,31 +89,38 @@ def opaque(value: JsonValue) -> JsonValue:
     # What cannot be read back as it was (NaN, a tuple, a date) is no JSON, though it can be written as some.
     if load(data) != value:
         raise Refused("it holds something that is no JSON")
-    if kind is not float:
+    if not _plainly_small(data):
         _measure(value, texts=len(data) > LONGEST_TEXT)
     return value
 
 
+def _plainly_small(data: bytes) -> bool:
+    """Whether no bound can be broken, as far as that shows without looking at each part: nearly always."""
+    return (
+        len(data) <= MOST_MEMBERS  # a member has two bytes or more
+        and data.count(b"[") + data.count(b"{") <= DEEPEST
+        and (len(data) <= LONGEST_NAME or (b"\\" not in data and _LONG_NAME.search(data) is None))
+    )
+
+
 def _measure(value: object, *, texts: bool) -> None:
     """Walk the lists and objects, without recursion; texts only where they may be too long."""
-    nodes, todo = 1, [(value, 1)]
+    nodes, todo = 1, [(value, 1)] if type(value) in _CONTAINERS else []
     while todo:
         item, depth = todo.pop()
         if depth > DEEPEST:
             raise Refused(f"it is nested more than {DEEPEST} deep")
-        if isinstance(item, dict):
-            members = cast("dict[str, object]", item)
-            if members and max(map(len, members)) > LONGEST_NAME:
+        parts: Any = item
+        if type(item) is dict:
+            if parts and max(map(len, parts)) > LONGEST_NAME:
                 raise Refused(f"a name has more than {LONGEST_NAME} characters")
-            parts = list(members.values())
-        else:
-            parts = cast("list[object]", item)
+            parts = parts.values()
         nodes += len(parts)
         if len(parts) > MOST_MEMBERS or nodes > MOST_NODES:
             raise Refused(f"it has more than {MOST_MEMBERS} members in one place, or {MOST_NODES} in all")
         if texts and any(type(part) is str and len(part) > LONGEST_TEXT for part in parts):
             raise Refused(f"a text has more than {LONGEST_TEXT} characters")
-        todo += [(part, depth + 1) for part in parts if type(part) in (dict, list)]
+        todo += [(part, depth + 1) for part in parts if type(part) in _CONTAINERS]
 
 
 # --- reading, strictly ----------------------------------------------------------------------------------------------

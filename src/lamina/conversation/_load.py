@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import attrs
 from returns.result import Failure
@@ -36,18 +36,9 @@ class Line(Value):
 
     @staticmethod
     def of(row: Row) -> Line:
-        """Read a row."""
-        seq, id_, batch, kind, version, created, payload, digest = row
-        return Line(
-            cast("int", seq),
-            cast("str", id_),
-            cast("str", batch),
-            cast("str", kind),
-            cast("int", version),
-            cast("int", created),
-            cast("str", payload).encode(),
-            cast("str", digest),
-        )
+        """Read a row, whose columns have the types that the schema gives them."""
+        seq, id_, batch, kind, version, created, payload, digest = cast("tuple[Any, ...]", row)
+        return Line(seq, id_, batch, kind, version, created, payload.encode(), digest)
 
     def entry(self, conversation: str) -> Entry | RecordUnknown | ConversationDamaged:
         """Read the record, or say why that cannot be."""
@@ -108,7 +99,8 @@ class Reading:
         while read < through:
             page = await store.read(_sql.PAGE, self.conversation, read, through, LONGEST_PAGE)
             if isinstance(page, Failure):
-                return page.failure()
+                unread: StoreError = page.failure()
+                return unread
             rows = page.unwrap()
             if not rows:
                 return ConversationDamaged(self.conversation, read + 1, "gap")
