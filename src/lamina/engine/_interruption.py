@@ -6,8 +6,6 @@ import asyncio
 from types import TracebackType
 from typing import Literal, Self, cast
 
-from anyio.lowlevel import checkpoint_if_cancelled
-
 from lamina.effect import Alarm, Clock
 
 Reason = Literal["duration", "interrupted"]
@@ -74,7 +72,7 @@ class Interruption:
     async def renew(self) -> None:
         """Raise a cancellation again that was asked for, and that something below has swallowed."""
         if self.asked():
-            await checkpoint_if_cancelled()  # an anyio scope takes only what it delivers itself
+            await asyncio.sleep(0)  # one that was not delivered yet, or that a scope delivers again, comes here
             raise asyncio.CancelledError
 
     def claim(self) -> Reason | None:

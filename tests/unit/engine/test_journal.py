@@ -183,6 +183,16 @@ async def test_after_a_journal_failed_no_further_body_starts() -> None:
     assert ledger.ran == []
 
 
+async def test_after_a_result_was_not_taken_the_next_body_does_not_start() -> None:
+    ledger, turn = Ledger(), call_tool("act", text="1") & call_tool("act", text="2")
+    layer = bind(Journal).value(Failing(ResultSettled, "answers")) | bind(Ledger).value(ledger)
+    ran = await run_turns(act, turn, layer=layer, tool_concurrency=1)
+
+    assert ledger.ran == ["1"]
+    results = ran.result.failure().report.history.messages[-1].results
+    assert [each.content if each.content == "1" else each.content["reason"] for each in results] == ["1", "not-started"]
+
+
 class Hanging(MemoryJournal):
     """Never answers for one kind of record."""
 

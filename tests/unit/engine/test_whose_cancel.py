@@ -1,0 +1,102 @@
+"""Whose cancellation it was: the run's own becomes its failure, anybody else's goes on, and both at once go on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import anyio
+import pytest
+
+from lamina.engine import RunInterrupted
+from lamina.runtime import RuntimeBuilder, build
+from lamina.testing import ScriptedModel, call_tool, hang, say
+from tests.unit.engine.world import after_steps, agent_with, echo, run_turns, until
+
+
+async def test_an_interrupt_and_a_foreign_cancel_at_once_are_a_foreign_cancel() -> None:
+    model = ScriptedModel(hang())
+    binding = agent_with().on(model)
+    async with build(RuntimeBuilder().agent(binding)) as rt, rt.start(binding, "go") as run:
+        await until(lambda: model.open_calls == 1)
+        task: Any = run._active[1]  # type: ignore[index]
+        run.interrupt()
+        task.cancel()
+        assert isinstance((await run.result()).failure().cause, RunInterrupted)
+        assert task.cancelled(), "whoever else cancelled the task is not told otherwise"
+
+
+async def test_an_interrupt_alone_leaves_the_task_as_it_was() -> None:
+    model = ScriptedModel(hang())
+    binding = agent_with().on(model)
+    async with build(RuntimeBuilder().agent(binding)) as rt, rt.start(binding, "go") as run:
+        await until(lambda: model.open_calls == 1)
+        run.interrupt()
+        await run.result()
+        task: Any = run._active[1]  # type: ignore[index]
+        assert (task.cancelled(), task.cancelling()) == (False, 0)
+
+
+async def test_a_run_in_a_task_that_is_being_cancelled_is_a_run_like_any_other() -> None:
+    ran: list[Any] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:  # such as saying goodbye
+            ran.append(await run_turns(echo, call_tool("echo", text="a"), say("goodbye")))
+
+    task = asyncio.create_task(work())
+    await after_steps(1)
+    task.cancel()
+    await asyncio.wait({task})
+
+    assert task.cancelled()
+    assert ran[0].result.unwrap().output == "goodbye"
+
+
+class Sore(ScriptedModel):
+    """Answers a cancellation with an error of its own."""
+
+    async def generate(self, request: Any) -> Any:
+        try:
+            await super().generate(request)
+        except asyncio.CancelledError:
+            raise ConnectionError("canary") from None
+
+
+async def test_a_foreign_cancel_goes_on_although_a_model_raised_something_else() -> None:
+    model = Sore(hang())
+    task = asyncio.create_task(run_turns(None, model))
+    await until(lambda: model.open_calls == 1)
+    task.cancel()
+    await asyncio.wait({task})
+
+    assert task.cancelled()
+
+
+async def test_a_scopes_cancel_ends_at_the_scope_although_a_model_raised_something_else() -> None:
+    model = Sore(hang())
+
+    async def cancel(scope: anyio.CancelScope) -> None:
+        await until(lambda: model.open_calls == 1)
+        scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        with anyio.CancelScope() as scope:
+            group.start_soon(cancel, scope)
+            await run_turns(None, model)
+        assert scope.cancelled_caught
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("steps", range(12))
+async def test_a_deadline_that_comes_with_the_answer_is_taken_back(steps: int) -> None:
+    binding = agent_with(echo).on(ScriptedModel(call_tool("echo", text="a"), say("done")))
+    async with build(RuntimeBuilder().agent(binding)) as rt, rt.start(binding, "go") as run:
+        await after_steps(steps)
+        run.interrupt()
+        result = await run.result()
+        task: Any = run._active[1]  # type: ignore[index]
+        assert (task.cancelled(), task.cancelling()) == (False, 0)
+        assert result.value_or(None) is not None or isinstance(result.failure().cause, RunInterrupted)
