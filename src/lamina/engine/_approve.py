@@ -111,7 +111,7 @@ async def _decide(run: Run, call: Call, request: ApprovalRequest) -> ApprovalDen
         verdict, by, reason = "expired", "nobody", "Nobody answered in time."
         call.outcome = ToolRejected("expired")
     else:
-        verdict, by, reason = "denied", decision.by, decision.reason
+        verdict, by, reason = "denied", decision.by, str(decision.reason)[:LONGEST_TEXT]
         call.outcome = ToolRejected("denied", f"The call was denied: {reason}" if reason else "")
     if emit is not None:
         emit(ApprovalDecided, **where, decision=verdict, by=by)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Never
 
 import anyio
 import pytest
 
-from lamina.engine import RunInterrupted
+from lamina.effect import Clock, Try, bind
+from lamina.engine import PolicyExceeded, RunInterrupted
 from lamina.runtime import RuntimeBuilder, build
 from lamina.testing import ScriptedModel, call_tool, hang, say
-from tests.unit.engine.world import after_steps, agent_with, echo, run_turns, until
+from lamina.testing._clock import VirtualClock
+from lamina.tools import tool
+from tests.unit.engine.world import Word, after_steps, agent_with, echo, run_turns, until
 
 
 async def test_an_interrupt_and_a_foreign_cancel_at_once_are_a_foreign_cancel() -> None:
@@ -100,3 +103,49 @@ async def test_a_deadline_that_comes_with_the_answer_is_taken_back(steps: int) -
         task: Any = run._active[1]  # type: ignore[index]
         assert (task.cancelled(), task.cancelling()) == (False, 0)
         assert result.value_or(None) is not None or isinstance(result.failure().cause, RunInterrupted)
+
+
+class Inner:
+    """A run within a tool call: its model, and what its tool came to."""
+
+    def __init__(self, seconds: float) -> None:
+        self.model = ScriptedModel(hang())
+        self.agent = agent_with(max_duration=seconds)
+        self.causes: list[Any] = []
+
+
+def nested(inner: Inner, clock: VirtualClock) -> tuple[Any, ScriptedModel]:
+    @tool()
+    async def delegate(call: Word, ok: Try[Never]) -> str:
+        async with build(RuntimeBuilder().provide(bind(Clock).value(clock))) as rt:
+            result = await rt.run(inner.agent.on(inner.model), "sub")
+        inner.causes.append(result.failure().cause)
+        return str(result.failure())
+
+    return delegate, ScriptedModel(call_tool("delegate", text="x"), say("done"))
+
+
+async def test_the_deadline_of_a_run_in_a_tool_is_that_runs_alone() -> None:
+    inner, clock = Inner(5), VirtualClock()
+    delegate, model = nested(inner, clock)
+    task = asyncio.create_task(run_turns(delegate, model, layer=bind(Clock).value(clock), max_duration=60))
+    await until(lambda: inner.model.open_calls == 1)
+    await clock.advance(6)
+    ran = await task
+
+    assert ran.result.unwrap().output == "done"
+    assert inner.causes == [PolicyExceeded("duration")]
+    assert "took longer than it may" in ran.told[0]
+    assert task.cancelling() == 0
+
+
+async def test_the_deadline_of_the_outer_run_ends_both() -> None:
+    inner, clock = Inner(60), VirtualClock()
+    delegate, model = nested(inner, clock)
+    task = asyncio.create_task(run_turns(delegate, model, layer=bind(Clock).value(clock), max_duration=5))
+    await until(lambda: inner.model.open_calls == 1)
+    await clock.advance(6)
+    ran = await task
+
+    assert ran.result.failure().cause == PolicyExceeded("duration")
+    assert (inner.causes, inner.model.open_calls, task.cancelling()) == ([], 0, 0)
