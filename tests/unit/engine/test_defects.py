@@ -160,13 +160,15 @@ async def test_a_model_that_answers_nonsense_is_a_defect_of_the_run(answer: Any)
         assert (await rt.run(binding, "go")).failure().cause == RunDefect()
 
 
-@pytest.mark.parametrize("wraps", ["group", "failure", "exception"])
+@pytest.mark.parametrize("wraps", ["group", "mixed", "failure", "exception"])
 async def test_a_malformed_stream_is_a_protocol_error_however_the_adapter_lets_it_pass(wraps: str) -> None:
     class Wrapping(ScriptedModel):
         async def stream(self, request: Any, emit: Any) -> Any:
-            if wraps == "group":
+            if wraps in ("group", "mixed"):
                 async with anyio.create_task_group() as group:
                     group.start_soon(self.feed, emit)
+                    if wraps == "mixed":
+                        group.start_soon(self.crash)
             try:
                 emit(TextDelta("never started", "x"))
             except BaseException:
@@ -177,10 +179,25 @@ async def test_a_malformed_stream_is_a_protocol_error_however_the_adapter_lets_i
         async def feed(self, emit: Any) -> None:
             emit(TextDelta("never started", "x"))
 
+        async def crash(self) -> None:
+            raise ConnectionError(CANARY)
+
     ran = await run_turns(None, Wrapping(say("x")), observed=True)
     cause = ran.result.failure().cause
     assert isinstance(cause, ModelProtocolError)
     assert cause.rule == "pairing"
+
+
+async def test_a_group_that_a_model_raises_is_a_defect_or_goes_on_by_what_is_in_it() -> None:
+    broken = Raising(ExceptionGroup("g", [ValueError(CANARY)]))
+    binding = agent_with(echo).on(broken)
+    async with build(RuntimeBuilder().agent(binding)) as rt, rt.start(binding, "go") as run:
+        assert (await run.result()).failure().cause == RunDefect()
+
+    binding = agent_with(echo).on(Raising(BaseExceptionGroup("g", [Base("base")])))
+    async with build(RuntimeBuilder().agent(binding)) as rt:
+        with pytest.raises(BaseExceptionGroup):
+            await rt.run(binding, "go")
 
 
 @tagged("{text}")

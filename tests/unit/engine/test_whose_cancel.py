@@ -8,6 +8,7 @@ from typing import Any, Never
 import anyio
 import pytest
 
+from lamina.conversation import Journal, MemoryJournal
 from lamina.effect import Clock, Try, bind
 from lamina.engine import PolicyExceeded, RunInterrupted
 from lamina.runtime import RuntimeBuilder, build
@@ -93,10 +94,29 @@ async def test_a_scopes_cancel_ends_at_the_scope_although_a_model_raised_somethi
         await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("steps", range(12))
-async def test_a_deadline_that_comes_with_the_answer_is_taken_back(steps: int) -> None:
+async def test_an_interrupt_that_was_not_delivered_when_the_answer_came_leaves_the_answer() -> None:
+    class Prompt(ScriptedModel):
+        async def stream(self, request: Any, emit: Any) -> Any:
+            answered = await super().stream(request, emit)
+            run.interrupt()
+            return answered
+
+    binding = agent_with(echo).on(Prompt(say("done")))
+    builder = RuntimeBuilder().provide(bind(Journal).to(MemoryJournal)).agent(binding)
+    async with build(builder) as rt, rt.start(binding, "go") as run:
+        assert (await run.result()).unwrap().output == "done"
+        task: Any = run._active[1]  # type: ignore[index]
+        assert (task.cancelled(), task.cancelling()) == (False, 0)
+
+
+@pytest.mark.parametrize("journaled", [False, True])
+@pytest.mark.parametrize("steps", range(14))
+async def test_a_deadline_that_comes_with_the_answer_is_taken_back(steps: int, journaled: bool) -> None:
     binding = agent_with(echo).on(ScriptedModel(call_tool("echo", text="a"), say("done")))
-    async with build(RuntimeBuilder().agent(binding)) as rt, rt.start(binding, "go") as run:
+    builder: Any = RuntimeBuilder().agent(binding)
+    if journaled:
+        builder = builder.provide(bind(Journal).to(MemoryJournal))
+    async with build(builder) as rt, rt.start(binding, "go") as run:
         await after_steps(steps)
         run.interrupt()
         result = await run.result()
