@@ -81,23 +81,23 @@ class StoredRunLog(RunLog):
             if self._over is not None:
                 return await self._again(batch, f"the run has {self._over}")
             before, after = self._tail, _sql.after(batch, self._tail)
-            # From here until the answer is known it is in doubt, whatever happens to this task.
+            # From here until the answer is known it is in doubt, whatever happens to this task. The same batch may
+            # have been so before; what becomes of this write then says nothing of that one.
+            doubted = after.digest in self._in_doubt
             self._in_doubt[after.digest] = after, batch
             answer = await self._store.write(*self._unit(batch, before, after))
             if not isinstance(answer, Failure):
                 self._adopt(after.digest)
                 return _DONE
             why = answer.failure()
-            if isinstance(why, Unmet):
+            if not doubted and not (isinstance(why, StoreUnavailable) and why.in_doubt):
                 del self._in_doubt[after.digest]
-                if why.statement > 0:  # one of its ids is taken
-                    return await self._again(batch, "another record has its id")
-                if not await self._find_doubtful():
-                    return await self._again(batch, None)
-                continue
-            if not (isinstance(why, StoreUnavailable) and why.in_doubt):
-                del self._in_doubt[after.digest]
-            return _failed(batch.records[0].record.id, why)
+            if not isinstance(why, Unmet):
+                return _failed(batch.records[0].record.id, why)
+            if why.statement > 0:  # one of its ids is taken
+                return await self._again(batch, "another record has its id")
+            if not await self._find_doubtful():
+                return await self._again(batch, None)
 
     def _unit(self, batch: Batch, before: Tail, after: Tail) -> tuple[Statement, ...]:
         now = _sql.microseconds(self._clock.now())

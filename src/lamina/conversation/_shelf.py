@@ -8,7 +8,14 @@ from returns.result import Failure, Result, Success
 
 from lamina.conversation import _sql
 from lamina.conversation._chain import Batch, make_batch
-from lamina.conversation._errors import AppendConflict, ConversationError, InvalidId, NotAllowed, RecordRefused
+from lamina.conversation._errors import (
+    AppendConflict,
+    ConversationDamaged,
+    ConversationError,
+    InvalidId,
+    NotAllowed,
+    RecordRefused,
+)
 from lamina.conversation._ids import check_id, check_principal
 from lamina.conversation._load import Reading, Readings
 from lamina.conversation._log import StoredRunLog
@@ -66,8 +73,12 @@ class Shelf:
     async def read(self, head: _sql.Head) -> Result[Reading, ConversationError]:
         """Read a log up to where its row says that it ends; the reading has to be kept again."""
         reading = self.readings.take(head.id)
-        if reading.tail.seq > head.tail.seq:  # of a database that was set back
-            reading = Reading(head.id)
+        if 0 < reading.tail.seq <= head.tail.seq:
+            wrong = await reading.go_on(self.store, head.tail.seq, head.tail.digest)
+            if not isinstance(wrong, ConversationDamaged):
+                return Success(reading) if wrong is None else Failure(wrong)
+        # Nothing is kept of it, or it is of a database that was set back since.
+        reading = Reading(head.id)
         wrong = await reading.go_on(self.store, head.tail.seq, head.tail.digest)
         return Success(reading) if wrong is None else Failure(wrong)
 
