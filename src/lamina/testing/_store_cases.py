@@ -247,10 +247,11 @@ async def who_is_cancelled_leaves_a_whole_unit_or_none(at: Ground) -> None:
 
 
 async def a_closed_store_says_so(at: Ground) -> None:
+    query = Statement("SELECT 1")
     async with opened(at.make()) as store:
         require((await found(store, "SELECT 1")) == ((1,),), "it does not answer")
     for _ in range(2):
-        require(await store.write(insert("a")) == Failure(StoreUnavailable("closed")), "a closed store takes a unit")
+        require(await store.write(query) == Failure(StoreUnavailable("closed")), "a closed store takes a unit")
         require(await store.read("SELECT 1") == Failure(StoreUnavailable("closed")), "a closed store takes a query")
 
 
