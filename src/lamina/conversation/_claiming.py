@@ -166,7 +166,8 @@ def _mend(projection: Projection, tail: Tail, run: str | None, why: Why) -> tupl
     if notes:
         more = len(notes) - MOST_DETAILS
         told = (*notes[:MOST_DETAILS], *([f"and {more} more"] if more > 0 else []))
-        records.append(RepairAnnotated("invalid-log" if run is None else why, told, tail.seq))
+        through = tail.seq + len(records)
+        records.append(RepairAnnotated("invalid-log" if run is None else why, told, through))
         return records, told
     return records, ()
 
