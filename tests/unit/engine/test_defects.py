@@ -7,14 +7,14 @@ from typing import Any, Never
 
 import anyio
 import pytest
-from returns.result import Success
+from returns.result import Failure, Success
 
 from lamina.approval import Approval, ApprovalRequest
 from lamina.call import Authorization
 from lamina.conversation import Journal, MemoryJournal, ResultSettled, RunEnded
 from lamina.effect import Try, bind, tagged
 from lamina.engine import RunDefect, RunInterrupted
-from lamina.model import LanguageModel, ModelProtocolError, TextDelta
+from lamina.model import ConnectionLost, LanguageModel, ModelError, ModelProtocolError, TextDelta
 from lamina.runtime import RuntimeBuilder, build
 from lamina.testing import ScriptedModel, call_tool, say
 from lamina.tools import tool
@@ -174,7 +174,7 @@ async def test_a_malformed_stream_is_a_protocol_error_however_the_adapter_lets_i
             except BaseException:
                 if wraps == "exception":
                     raise
-            return await super().stream(request, emit)
+            return Failure(ModelError(ConnectionLost()))
 
         async def feed(self, emit: Any) -> None:
             emit(TextDelta("never started", "x"))

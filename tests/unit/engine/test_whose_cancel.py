@@ -15,7 +15,7 @@ from lamina.runtime import RuntimeBuilder, build
 from lamina.testing import ScriptedModel, call_tool, hang, say
 from lamina.testing._clock import VirtualClock
 from lamina.tools import tool
-from tests.unit.engine.world import Word, after_steps, agent_with, echo, run_turns, until
+from tests.unit.engine.world import NoSuchWord, Word, after_steps, agent_with, echo, run_turns, until
 
 
 async def test_an_interrupt_and_a_foreign_cancel_at_once_are_a_foreign_cancel() -> None:
@@ -81,17 +81,37 @@ async def test_a_foreign_cancel_goes_on_although_a_model_raised_something_else()
 
 async def test_a_scopes_cancel_ends_at_the_scope_although_a_model_raised_something_else() -> None:
     model = Sore(hang())
+    binding = agent_with().on(model)
 
     async def cancel(scope: anyio.CancelScope) -> None:
         await until(lambda: model.open_calls == 1)
         scope.cancel()
 
-    async with anyio.create_task_group() as group:
+    # The scope is right around the run: leaving a runtime would deliver its cancel once more.
+    async with build(RuntimeBuilder().agent(binding)) as rt, anyio.create_task_group() as group:
         with anyio.CancelScope() as scope:
             group.start_soon(cancel, scope)
-            await run_turns(None, model)
+            await rt.run(binding, "go")
         assert scope.cancelled_caught
         await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+async def test_an_interrupt_that_a_body_swallowed_comes_before_what_the_body_then_says(alone: bool) -> None:
+    @tool(failure_mode="error")
+    async def stubborn(call: Word, ok: Try[NoSuchWord]) -> str:
+        try:
+            run.interrupt()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return ok.fail(NoSuchWord("kept"))
+        return "never"
+
+    turn = call_tool("stubborn", text="x")
+    binding = agent_with(stubborn | echo).on(ScriptedModel(turn if alone else turn & call_tool("echo", text="e")))
+    async with build(RuntimeBuilder().agent(binding)) as rt, rt.start(binding, "go") as run:
+        assert isinstance((await run.result()).failure().cause, RunInterrupted)
+    assert run.history.messages[-1].results[0].content == {"_tag": "NoSuchWord", "text": "kept"}
 
 
 async def test_an_interrupt_that_was_not_delivered_when_the_answer_came_leaves_the_answer() -> None:
