@@ -220,7 +220,11 @@ async def test_a_proxy_is_not_asked_for_a_server_on_this_machine(over: Set, monk
         assert isinstance(await AnthropicModel(config, client).generate(HI), Success)
 
 
-async def test_one_connection_serves_many_answers() -> None:
+async def test_one_connection_to_another_machine_serves_many_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AnthropicConfig, "is_loopback", False)
+    for name in ("HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
     connections, left = 0, asyncio.Event()
     body = b"".join(piece for piece in messages.PLAIN.stream.pieces if isinstance(piece, bytes))
 

@@ -6,7 +6,7 @@ from lamina.providers._wire._errors import error_in_message, error_of_status, re
 from lamina.providers._wire._reading import Object, Wire, count_in, object_in, objects_in, parse, text_in, written
 from lamina.providers._wire._retry_after import retry_after
 from lamina.providers._wire._sse import EventDecoder
-from lamina.providers._wire._transport import LONGEST_BODY, Response, opened, run_out, translated
+from lamina.providers._wire._transport import LONGEST_BODY, Response, one_use, opened, run_out, translated
 
 __all__ = [
     "LONGEST_BODY",
@@ -21,6 +21,7 @@ __all__ = [
     "is_loopback",
     "object_in",
     "objects_in",
+    "one_use",
     "opened",
     "parse",
     "reason_of_status",

@@ -71,6 +71,15 @@ async def run_out(received: AsyncGenerator[bytes]) -> None:
             pass
 
 
+def one_use(loopback: bool) -> dict[str, str] | None:
+    """Give the headers that have a server on this machine close each connection after its response.
+
+    There, a new connection costs nothing. An old one costs a request when the server closes it just as that is sent,
+    which small servers do, and which nobody here tries again.
+    """
+    return {"connection": "close"} if loopback else None
+
+
 @asynccontextmanager
 async def opened(opening: Any, model: str) -> AsyncGenerator[Response]:  # Any: what `with_streaming_response` gives
     """Send a request and hold its response open for the block.
