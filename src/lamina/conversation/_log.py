@@ -9,12 +9,13 @@ from returns.result import Failure, Result, Success
 
 from lamina.conversation import _sql
 from lamina.conversation._chain import Batch, make_batch
-from lamina.conversation._codec import VERSION
+from lamina.conversation._codec import VERSION, Written
 from lamina.conversation._errors import AppendConflict, RecordRefused
+from lamina.conversation._json import Malformed, dump, load
 from lamina.conversation._records import Record, RunEnded, RunSuspended
 from lamina.conversation.port import JournalFailed, RunLog, Tail
 from lamina.effect import Clock
-from lamina.store import Statement, Store, StoreError, StoreUnavailable, Unmet
+from lamina.store import Row, Statement, Store, StoreError, StoreUnavailable, Unmet
 
 _DONE: Result[None, JournalFailed] = Success(None)
 
@@ -134,7 +135,7 @@ class StoredRunLog(RunLog):
                 return _failed(written.record.id, read.failure())
             rows = read.unwrap()
             here = rows[0] if rows else None
-            if here is None or here[1:] != (written.kind, VERSION, written.payload.decode()):
+            if here is None or not _is(here, written):
                 if here is not None and otherwise is not None:
                     return Failure(JournalFailed(written.record.id, "another record has its id"))
                 break
@@ -158,6 +159,15 @@ class StoredRunLog(RunLog):
 def _ending(batch: Batch) -> Literal["ended", "suspended"] | None:
     last = batch.records[-1].record
     return "ended" if isinstance(last, RunEnded) else "suspended" if isinstance(last, RunSuspended) else None
+
+
+def _is(row: Row, written: Written) -> bool:
+    """Whether a stored record is the same one, whatever the order of its members."""
+    _, kind, version, payload = row
+    try:
+        return (kind, version, dump(load(str(payload).encode()))) == (written.kind, VERSION, written.canonical)
+    except Malformed:
+        return False
 
 
 def _failed(record: str, cause: AppendConflict | StoreError) -> Result[None, JournalFailed]:

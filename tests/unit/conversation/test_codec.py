@@ -55,15 +55,24 @@ def test_what_was_written_is_read_and_written_alike(record: Any) -> None:
 
 def test_the_stored_form_is_canonical_and_leaves_out_what_is_as_it_mostly_is() -> None:
     message = AssistantMessage((Text("hi"), ToolCall("c", "read", "{}"), File("image/png", b"\x00\xff")))
-    assert write_record(ResponseDeclared("run-1", 1, message, Usage(1, 2))).payload == (
+    assert write_record(ResponseDeclared("run-1", 1, message, Usage(1, 2))).canonical == (
         b'{"parts":[{"_tag":"Text","text":"hi"},{"_tag":"ToolCall","arguments":"{}","id":"c","name":"read"},'
         b'{"_tag":"File","data":"AP8=","media_type":"image/png"}],"run":"run-1","turn":1,'
         b'"usage":{"input_tokens":1,"output_tokens":2}}'
     )
-    assert write_record(CallStarted(KEY, "d", None)).payload == (
+    assert write_record(CallStarted(KEY, "d", None)).canonical == (
         b'{"approval_id":null,"approved_by":null,"arguments_digest":"d","execution":"uncertain",'
         b'"key":{"call":"c","run":"run-1","turn":2}}'
     )
+
+
+def test_what_is_kept_has_its_members_in_the_order_that_they_had() -> None:
+    value = {"b": 1, "a": {"z": [2**70], "y": 2}}
+    kept, other = write_record(settled(value)), write_record(settled({"a": {"y": 2, "z": [2**70]}, "b": 1}))
+    assert b'"value":{"b":1,"a":{"z":[1180591620717411303424],"y":2}}' in kept.payload
+    assert repr(read_record(kept.kind, kept.payload)) == repr(settled(value))
+    assert kept.canonical == other.canonical
+    assert kept.payload != other.payload
 
 
 def test_a_failure_keeps_its_value_tag_and_sentence_and_not_the_error() -> None:

@@ -216,6 +216,16 @@ async def test_what_is_appended_again_in_another_grouping_is_not_taken_for_the_s
     assert await ids(conversations) == ["input:in-a"]
 
 
+async def test_the_same_record_with_its_members_in_another_order_is_the_same(
+    claim: Claim, conversations: StoredConversations
+) -> None:
+    await claim.log.append(ResponseDeclared("r", 1, AssistantMessage((ToolCall("c", "pay", "{}"),))))
+    assert await claim.log.append(ResultSettled(KEY, ToolSuccess({"b": 1, "a": 2}))) == Success(None)
+    assert await claim.log.append(ResultSettled(KEY, ToolSuccess({"a": 2, "b": 1}))) == Success(None)
+    history = (await conversations.history("c")).unwrap()
+    assert list(history.messages[-1].results[0].content) == ["b", "a"]  # type: ignore[union-attr]
+
+
 async def test_an_append_of_nothing_is_nothing(store: Faulty, claim: Claim) -> None:
     store.writes = 0
     assert await claim.log.append() == Success(None)
