@@ -33,6 +33,7 @@ from lamina.providers.anthropic import AnthropicConfig, AnthropicModel
 from lamina.providers.anthropic._transport import open_client
 from lamina.testing import TOOLS_REQUEST
 from tests.conformance.loopback import anthropic_messages as messages
+from tests.conformance.loopback import chat
 from tests.conformance.loopback.server import Loopback, Reply, Scenario
 
 HI = ModelRequest((UserMessage.of("Hi"),))
@@ -82,6 +83,7 @@ BROKEN: list[tuple[str, Scenario, Reason]] = [
     ("invalid UTF-8", messages.INVALID_UTF8, InvalidOutput()),
     ("a line of 6 MB", messages.OVERSIZED_LINE, InvalidOutput()),
     ("HTML", messages.UNREADABLE, InvalidOutput()),
+    ("no gzip", chat.GARBLED, InvalidOutput()),
     ("no stream", messages.ONE_PIECE, InvalidOutput()),
     ("an error under a good status", messages.ERROR_IN_ONE_PIECE, RateLimited()),
     ("an error in the stream", messages.ERROR_MIDSTREAM, ProviderDown(529)),

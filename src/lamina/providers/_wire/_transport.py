@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from lamina.model import ConnectionLost, InvalidRequest, ModelError, Reason, TimedOut
+from lamina.model import ConnectionLost, InvalidOutput, InvalidRequest, ModelError, Reason, TimedOut
 from lamina.providers._wire._broken import Broken
 from lamina.providers._wire._errors import error_of_status
 
@@ -25,6 +25,7 @@ _SDKS = ("anthropic", "openai")
 _CLIENTS = ("httpx", "httpx2")
 _REFUSED = {f"{sdk}.APIStatusError" for sdk in _SDKS}
 _LATE = {f"{sdk}.APITimeoutError" for sdk in _SDKS} | {f"{client}.TimeoutException" for client in _CLIENTS}
+_GARBLED = {f"{client}.DecodingError" for client in _CLIENTS}
 _LOST = {
     *(f"{sdk}.APIConnectionError" for sdk in _SDKS),
     *(f"{client}.{name}" for client in _CLIENTS for name in ("TransportError", "StreamError")),
@@ -139,4 +140,6 @@ def _error_of(error: Exception, model: str) -> ModelError | None:
 def _reason_of_transport(names: set[str]) -> Reason | None:
     if names & _LATE:
         return TimedOut()
+    if names & _GARBLED:
+        return InvalidOutput()
     return ConnectionLost() if names & _LOST else None
