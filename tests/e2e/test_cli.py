@@ -339,6 +339,15 @@ def test_the_key_that_a_provider_needs_is_asked_for(typed: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_an_address_that_is_none_is_told_as_what_it_is(typed: Path) -> None:
+    done = run_lamina("run", "orders:failing", "x", "--model", "openai:m", "--base-url", "127.0.0.1:1/v1", cwd=typed)
+
+    assert (done.returncode, done.stderr) == (
+        2,
+        "lamina: The model openai:m cannot be used here: base_url: it begins with http:// or https://, and a host.\n",
+    )
+
+
 def test_without_rich_the_command_says_what_to_install() -> None:
     done = run_lamina("demo", command=lamina_without("rich"))
 
