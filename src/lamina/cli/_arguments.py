@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--model", metavar="MODEL", help=MODEL_HELP)
-    command.add_argument("--base-url", metavar="URL", help="where the API of openai:NAME is: Ollama, vLLM, …")
+    command.add_argument("--base-url", metavar="URL", help="where the API of the model is: Ollama, vLLM, …")
     command.add_argument("--yes", action="store_true", help="allow every call that needs approval")
     command.add_argument("--json", action="store_true", help="print one event a line, and the result as the last")
     command.add_argument("--log", type=Path, metavar="FILE", help="append the application's own log to a file")

@@ -11,7 +11,9 @@ from lamina.cli._plain import printable
 from lamina.effect import ConstructionError, Layer
 from lamina.model import LanguageModel
 
-MODEL_HELP = "scripted (the demo's own), local (a packaged model, offline), or openai:NAME (also any --base-url)"
+MODEL_HELP = "scripted (the demo's own), local (a packaged model, offline), openai:NAME or anthropic:NAME"
+HOSTED = {"openai": "gpt-5", "anthropic": "claude-sonnet-4-5"}
+"""The kinds that take a name and a `--base-url`, each with a name for the hint."""
 
 
 @attrs.frozen
@@ -19,7 +21,7 @@ class ModelChoice:
     """What `--model` and `--base-url` say.
 
     Attributes:
-        kind: `scripted`, `local`, or `openai`.
+        kind: `scripted`, `local`, `openai` or `anthropic`.
         name: The model's name at the provider; empty for the first two.
         base_url: Where the API is; None for the provider's own.
     """
@@ -44,6 +46,10 @@ class ModelChoice:
                 from lamina.providers.local import local_model
 
                 return local_model()
+            if self.kind == "anthropic":
+                from lamina.providers.anthropic import anthropic_model
+
+                return anthropic_model(self.name, base_url=self.base_url)
             from lamina.providers.openai import openai_model
 
             return openai_model(self.name, base_url=self.base_url)
@@ -63,13 +69,18 @@ def model_choice(text: str | None, base_url: str | None) -> ModelChoice | None:
     """
     if text is None:
         if base_url is not None:
-            raise UsageError("--base-url says where a model is, but not which.", "Add --model openai:NAME.")
+            raise UsageError(
+                "--base-url says where a model is, but not which.", "Add --model openai:NAME or anthropic:NAME."
+            )
         return None
     kind, colon, name = text.partition(":")
-    if kind == "openai" and not name:
-        raise UsageError("--model openai needs a model's name.", "Write --model openai:NAME, as in openai:gpt-5.")
-    if kind not in ("scripted", "local", "openai") or (colon and kind != "openai"):
-        raise UsageError(f"There is no model {printable(text)!r}.", "Write scripted, local, or openai:NAME.")
-    if base_url is not None and kind != "openai":
-        raise UsageError(f"--base-url does not go with --model {kind}.", "It goes with --model openai:NAME.")
+    if kind in HOSTED and not name:
+        example = f"{kind}:{HOSTED[kind]}"
+        raise UsageError(f"--model {kind} needs a model's name.", f"Write --model {kind}:NAME, as in {example}.")
+    if kind not in ("scripted", "local", *HOSTED) or (colon and kind not in HOSTED):
+        hint = "Write scripted, local, openai:NAME or anthropic:NAME."
+        raise UsageError(f"There is no model {printable(text)!r}.", hint)
+    if base_url is not None and kind not in HOSTED:
+        hint = "It goes with --model openai:NAME or anthropic:NAME."
+        raise UsageError(f"--base-url does not go with --model {kind}.", hint)
     return ModelChoice(kind, name, base_url)

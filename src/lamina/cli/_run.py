@@ -45,5 +45,7 @@ def _rebound(app: AnyApp, binding: AnyBinding, choice: ModelChoice) -> tuple[Any
     from lamina.demo import triage
 
     if binding.agent is not triage:
-        raise UsageError("--model scripted is the demo's own.", "Leave it out, or write local or openai:NAME.")
+        raise UsageError(
+            "--model scripted is the demo's own.", "Leave it out, or write local, openai:NAME or anthropic:NAME."
+        )
     return app, binding

@@ -9,6 +9,7 @@ from typing import Any, Generic, Never, TypeVar, cast, overload
 from returns.result import Failure, Result, Success
 
 from lamina.effect import (
+    AcquisitionFailed,
     Buildable,
     ConstructionError,
     Environment,
@@ -95,6 +96,7 @@ def build(
 
     Raises:
         ConstructionError: With every problem at once.
+        AcquisitionFailed: On entering: a layer that may fail was given all the same, past the type checkers, and did.
 
     Example:
         >>> import anyio
@@ -116,7 +118,8 @@ def build(
 
     async def begin(environment: Environment) -> Runtime[Any] | Open[Any, Any]:
         opened = await environment.open()
-        assert not isinstance(opened, Failure), "a layer that may fail was given to build, past the type checkers"
+        if isinstance(opened, Failure):
+            raise AcquisitionFailed(opened.failure())  # the type checkers refuse a layer that may fail
         return Runtime(core, ()) if brought is None else Open(core, brought)
 
     return Opening(core.environment, begin)
@@ -180,6 +183,9 @@ def _core(
     else:
         line = f"build() takes a layer or a RuntimeBuilder  {caller_where()}"
         raise ConstructionError([Problem("APP", type(app).__name__, (line,))])
+    if not (isinstance(close_timeout, int | float) and 0 < close_timeout < float("inf")):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may err
+        line = f"close_timeout is a positive, finite number of seconds  {caller_where()}"
+        raise ConstructionError([Problem("TIMEOUT", "build", (line,))])
     checked = assemble(layer, (*built_in, *programs), seeds)
     checked.raise_problems()
     return Core(checked, Environment(checked, close_timeout=close_timeout), close_timeout)
