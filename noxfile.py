@@ -296,7 +296,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure: against rivals (`--adapters`, `--only`, `--rivals`, …), or `layers`, or `local`, after `--`."""
+    """Measure: against rivals (`--adapters`, `--only`, `--rivals`, …), `layers`, `local` or `stores`, after `--`."""
     install(session, "lamina", "-e", ".", *groups("bench"))
     if "--rivals" in session.posargs:
         install(session, "rivals", *groups("rivals"))

@@ -1,4 +1,4 @@
-"""Run a benchmark: `python benchmarks [layers | local | rivals] [ARGUMENTS]`; without a name, the rivals."""
+"""Run a benchmark: `python benchmarks [layers | local | rivals | stores] [ARGUMENTS]`; without a name, the rivals."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ PROGRAMS = {
     "layers": HERE / "layers.py",
     "local": HERE / "local_model.py",
     "rivals": HERE / "rivals" / "__main__.py",
+    "stores": HERE / "stores.py",
 }
 
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 PARENTS = ("/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt/postgresql")
@@ -51,7 +52,7 @@ class Cluster:
         self.start()
 
     def start(self) -> None:
-        """Start the server, and wait until it takes connections."""
+        """Start the server, and wait until it takes connections; in the main thread, with whose end it ends."""
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": str(self.folder),
@@ -70,15 +71,15 @@ class Cluster:
                 stderr=log,
                 start_new_session=True,  # a Ctrl-C for the tests is theirs to handle
             )
-        self._run("pg_ctl", "-D", "data", "-w", "-t", "60", "status", retry=True)
-        for _ in range(300):
-            if self._run("pg_isready", "-q", "-h", str(self.folder), "-t", "1", check=False) == 0:
-                return
-        raise RuntimeError((self.folder / "log").read_text())
+        end = time.monotonic() + 60
+        while self._run("pg_isready", "-q", "-h", str(self.folder), check=False) != 0:
+            if self._server.poll() is not None or time.monotonic() > end:
+                raise RuntimeError((self.folder / "log").read_text())
+            time.sleep(0.02)
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """Stop the server: SIGINT ends connections and says goodbye, SIGQUIT is as a crash."""
-        if self._server is None:
+        if self._server is None or self._server.poll() is not None:
             return
         pid = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
         os.kill(pid, how)
@@ -102,11 +103,9 @@ class Cluster:
         """Have the kernel stop the server where the tests are killed, and can stop nothing any more."""
         return [] if shutil.which("setpriv") is None else ["setpriv", "--pdeathsig=QUIT"]
 
-    def _run(self, program: str, *arguments: str, check: bool = True, retry: bool = False) -> int:
+    def _run(self, program: str, *arguments: str, check: bool = True) -> int:
         command = [*self._as_user(), str(self._bin / program), *arguments]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
-        while retry and done.returncode != 0 and self._server is not None and self._server.poll() is None:
-            done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
         if check and done.returncode != 0:
             raise RuntimeError(f"{program} failed: {done.stdout}{done.stderr}")
         return done.returncode

@@ -252,6 +252,9 @@ def test_permits_are_given_back_whenever_a_run_is_cancelled(
                 await run.result()
                 _check_history(run.history.messages)
             assert not +watch.inside
+            for owner, semaphore in rt._core.permits._made.items():
+                limit = owner.limit if isinstance(owner, ConcurrencyGroup) else owner.max_concurrency
+                assert semaphore._value == limit
             model = ScriptedModel(after, say("done"))
             result = await asyncio.wait_for(rt.run(agent.on(model), "go"), 60)
             assert [each.content for each in told_in(model.requests[-1])] == [0, 1, 2, 3, 4]

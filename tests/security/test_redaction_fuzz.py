@@ -132,6 +132,17 @@ def test_a_stream_lets_out_what_the_whole_text_is(
     assert "".join(out) == secrets.redact_text(text)
 
 
+@given(st.lists(st.text("ab", min_size=6, max_size=9), min_size=1, max_size=4), st.text("ab", max_size=40), st.data())
+def test_secrets_that_overlap_in_a_stream_are_hidden_whole(values: list[str], text: str, data: st.DataObject) -> None:
+    secrets = Secrets(*(value for value in values if len(set(value)) > 1))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=20)))
+    redactor = StreamRedactor(secrets)
+
+    out = [redactor.feed(text[a:b]) for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+    assert "".join([*out, redactor.end()]) == secrets.redact_text(text)
+
+
 @given(st.lists(st.text("sk-x1 ", max_size=20), max_size=8), st.data())
 def test_a_stream_hides_what_a_pattern_finds(between: list[str], data: st.DataObject) -> None:
     secrets = Secrets(patterns=[SecretPattern(r"(?<=sk-)[x1]{4,8}(?![x1])", longest=12)])

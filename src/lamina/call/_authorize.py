@@ -12,6 +12,9 @@ from lamina.call._key import CallKey, ExecutionClass
 from lamina.call._outcome import ToolRejected
 from lamina.effect import Value, log
 
+LONGEST_REASON = 2_048
+"""Characters of what a host says of a refusal: it goes to the model and into the history."""
+
 
 @attrs.frozen(eq=False, repr=False)
 class AuthorizationRequest(Value):
@@ -70,4 +73,4 @@ async def check_authorized(
         return ToolRejected("unauthorized")
     if isinstance(answer, Allowed):
         return None
-    return ToolRejected("unauthorized", answer.reason if isinstance(answer, NotAllowed) else "")
+    return ToolRejected("unauthorized", str(answer.reason)[:LONGEST_REASON] if isinstance(answer, NotAllowed) else "")

@@ -51,7 +51,7 @@ def chain(body: bytes, previous: str) -> str:
 
 
 def body_of(rows: Iterable[tuple[str, str, int, bytes]]) -> bytes:
-    """Give the canonical JSON of a batch, from what a store holds of it: id, kind, version and payload of each."""
+    """Give the canonical JSON of a batch, from the id, kind, version and canonical payload of each record."""
     return b"[%b]" % b",".join(
         [
             b'{"id":%b,"kind":%b,"payload":%b,"version":%d}' % (dump(id_), dump(kind), payload, version)
@@ -81,4 +81,4 @@ def make_batch(records: Sequence[Record], run: str | None) -> Batch | RecordRefu
         return RecordRefused(records[0].id, f"a batch has at most {LONGEST_BATCH} records")
     if len({each.id for each in written}) != len(written):
         return RecordRefused(records[0].id, "two records of its batch have one id")
-    return Batch(tuple(written), body_of([(each.id, each.kind, VERSION, each.payload) for each in written]))
+    return Batch(tuple(written), body_of([(each.id, each.kind, VERSION, each.canonical) for each in written]))

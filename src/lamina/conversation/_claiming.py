@@ -46,14 +46,14 @@ async def claim(
     if isinstance(opened, RecordRefused):
         return Failure(opened)
     for _ in range(TRIES):
-        found = await shelf.find(conversation, principal)
+        found = await shelf.row(conversation)
         if isinstance(found, Failure):
-            if not isinstance(found.failure(), NotAllowed) or await shelf.exists(conversation):
-                return Failure(found.failure())
-            head, reading = None, Reading(conversation)
-        else:
-            head = found.unwrap()
-            if head.held_at(_sql.microseconds(shelf.clock.now())):
+            return Failure(found.failure())
+        head, reading = found.unwrap(), Reading(conversation)
+        if head is not None:
+            if head.principal != principal:
+                return Failure(NotAllowed("conversation", conversation))
+            if head.held_at(shelf.now()):
                 return Failure(_busy(head))
             read = await shelf.read(head)
             if isinstance(read, Failure):
@@ -166,7 +166,8 @@ def _mend(projection: Projection, tail: Tail, run: str | None, why: Why) -> tupl
     if notes:
         more = len(notes) - MOST_DETAILS
         told = (*notes[:MOST_DETAILS], *([f"and {more} more"] if more > 0 else []))
-        records.append(RepairAnnotated("invalid-log" if run is None else why, told, tail.seq))
+        through = tail.seq + len(records)
+        records.append(RepairAnnotated("invalid-log" if run is None else why, told, through))
         return records, told
     return records, ()
 

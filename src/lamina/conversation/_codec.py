@@ -15,6 +15,7 @@ from lamina.conversation._json import (
     Malformed,
     Refused,
     dump,
+    dump_as_given,
     load,
     members,
     number,
@@ -39,13 +40,15 @@ class Written(Value):
     Attributes:
         id: Its id, in the form that every database keeps.
         kind: Its class.
-        payload: Canonical JSON.
+        payload: Its JSON, as it is kept.
+        canonical: The same as canonical JSON: what digests and comparisons are of.
         record: The record itself.
     """
 
     id: str
     kind: str
     payload: bytes
+    canonical: bytes
     record: Record
 
 
@@ -64,10 +67,11 @@ def write_record(record: Record) -> Written:
     write = _WRITERS.get(kind)
     if write is None:
         raise Refused("it is of an unknown kind")
-    payload = dump(write(record))
+    value = write(record)
+    payload = dump_as_given(value)
     if len(payload) > LARGEST_RECORD:
         raise Refused(f"it has more than {LARGEST_RECORD} bytes")
-    return Written(stored_id(record.id), kind.__name__, payload, record)
+    return Written(stored_id(record.id), kind.__name__, payload, dump(value), record)
 
 
 def knows(kind: str, version: int) -> bool:
@@ -81,7 +85,16 @@ def read_record(kind: str, payload: bytes) -> Record:
     Raises:
         Malformed: It is none of that kind.
     """
-    return _READERS[kind](load(payload))
+    return read_value(kind, load(payload))
+
+
+def read_value(kind: str, value: object) -> Record:
+    """Make a record of its stored form, of which the JSON was read before.
+
+    Raises:
+        Malformed: It is none of that kind.
+    """
+    return _READERS[kind](value)
 
 
 # --- the few that hold more than plain fields -------------------------------------------------------------------------

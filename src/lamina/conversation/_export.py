@@ -8,7 +8,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.conversation._chain import body_of, chain
 from lamina.conversation._errors import ConversationDamaged
-from lamina.conversation._json import Malformed, dump, load, members, number, text
+from lamina.conversation._json import Malformed, dump, dump_as_given, load, members, number, text
 from lamina.conversation._load import Line
 from lamina.conversation.port import Tail
 
@@ -33,7 +33,7 @@ def head_line(conversation: str, tail: Tail, before: Tail) -> str:
 
 def record_line(line: Line) -> str:
     """Write one record."""
-    return dump(
+    return dump_as_given(
         {
             "seq": line.seq,
             "id": line.id,
@@ -41,7 +41,7 @@ def record_line(line: Line) -> str:
             "kind": line.kind,
             "version": line.version,
             "created": line.created,
-            "payload": load(line.payload),
+            "payload": line.value,
             "digest": line.digest,
         }
     ).decode()
@@ -100,14 +100,15 @@ def _read_line(given: str) -> Line:
         text(line["kind"]),
         number(line["version"]),
         number(line["created"]),
-        dump(line["payload"]),
+        line["payload"],
         text(line["digest"]),
+        0,
     )
 
 
 def _check(batch: Iterable[Line], before: Tail) -> Tail:
     lines = tuple(batch)
-    digest = chain(body_of([(line.id, line.kind, line.version, line.payload) for line in lines]), before.digest)
+    digest = chain(body_of([(line.id, line.kind, line.version, dump(line.value)) for line in lines]), before.digest)
     for seq, line in enumerate(lines, before.seq + 1):
         if (line.seq, line.digest) != (seq, digest):
             raise _Wrong(seq)

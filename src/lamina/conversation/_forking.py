@@ -7,7 +7,7 @@ from returns.result import Failure, Result, Success
 from lamina.conversation import _sql
 from lamina.conversation._errors import ConversationError, ConversationExists, ForkRefused
 from lamina.conversation._ids import check_id
-from lamina.conversation._load import Line, Reading
+from lamina.conversation._load import Reading
 from lamina.conversation._records import ConversationForked
 from lamina.conversation._shelf import Shelf, appended, batches_of, refused_ids
 from lamina.conversation.port import LONGEST_BATCH, LONGEST_PAGE, Tail
@@ -65,7 +65,7 @@ async def _cut(shelf: Shelf, head: _sql.Head, at: int | None) -> Result[Tail, Co
     page = await shelf.store.read(_sql.PAGE, head.id, at - LONGEST_BATCH, at + 1, LONGEST_PAGE)
     if isinstance(page, Failure):
         return Failure(page.failure())
-    batches = {line.seq: line.batch for line in map(Line.of, page.unwrap())}
+    batches = {row[0]: row[2] for row in page.unwrap()}
     inside = at if 0 < at < head.tail.seq and batches.get(at) == batches.get(at + 1) else None
     end = at
     while inside is not None and end > 0 and batches.get(end) == batches[at]:

@@ -46,9 +46,24 @@ def dump(value: object) -> bytes:
     try:
         return orjson.dumps(value, option=_SORTED)
     except TypeError:  # perhaps an integer beyond 64 bits
-        pass
+        return _dump_slowly(value, canonical=True)
+
+
+def dump_as_given(value: object) -> bytes:
+    """Write JSON whose members stay in the order that they have: what a model was told, it is told again alike.
+
+    Raises:
+        Refused: It is no JSON.
+    """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+        return orjson.dumps(value)
+    except TypeError:
+        return _dump_slowly(value, canonical=False)
+
+
+def _dump_slowly(value: object, *, canonical: bool) -> bytes:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=canonical, separators=(",", ":"))
         return text.encode()
     except (TypeError, ValueError, RecursionError):
         raise Refused("it holds something that is no JSON") from None

@@ -10,9 +10,9 @@ from returns.result import Failure
 
 from lamina.conversation import _sql
 from lamina.conversation._chain import body_of, chain
-from lamina.conversation._codec import knows, read_record
+from lamina.conversation._codec import knows, read_value
 from lamina.conversation._errors import ConversationDamaged, RecordUnknown
-from lamina.conversation._json import Malformed
+from lamina.conversation._json import Malformed, dump, load
 from lamina.conversation._projection import Projection
 from lamina.conversation.port import LONGEST_PAGE, Entry, Tail
 from lamina.effect import Value
@@ -31,21 +31,26 @@ class Line(Value):
     kind: str
     version: int
     created: int
-    payload: bytes
+    value: Any  # Any: JSON, of which each kind of record makes what it is
     digest: str
+    size: int
 
     @staticmethod
-    def of(row: Row) -> Line:
-        """Read a row, whose columns have the types that the schema gives them."""
+    def of(conversation: str, row: Row) -> Line | ConversationDamaged:
+        """Read a row, whose columns have the types that the schema gives them; its payload may be anything."""
         seq, id_, batch, kind, version, created, payload, digest = cast("tuple[Any, ...]", row)
-        return Line(seq, id_, batch, kind, version, created, payload.encode(), digest)
+        try:
+            value = load(payload.encode())
+        except Malformed:
+            return ConversationDamaged(conversation, seq, "record")
+        return Line(seq, id_, batch, kind, version, created, value, digest, len(payload))
 
     def entry(self, conversation: str) -> Entry | RecordUnknown | ConversationDamaged:
         """Read the record, or say why that cannot be."""
         if not knows(self.kind, self.version):
             return RecordUnknown(conversation, self.seq, self.kind, self.version)
         try:
-            record = read_record(self.kind, self.payload)
+            record = read_value(self.kind, self.value)
         except Malformed:
             return ConversationDamaged(conversation, self.seq, "record")
         return Entry(
@@ -106,7 +111,9 @@ class Reading:
                 return ConversationDamaged(self.conversation, read + 1, "gap")
             for row in rows:
                 read += 1
-                line = Line.of(row)
+                line = Line.of(self.conversation, row)
+                if isinstance(line, ConversationDamaged):
+                    return line
                 if line.seq != read:
                     return ConversationDamaged(self.conversation, read, "gap")
                 if self._batch and self._batch[0].batch != line.batch and (wrong := self._take()) is not None:
@@ -121,11 +128,13 @@ class Reading:
     def _take(self) -> RecordUnknown | ConversationDamaged | None:
         """Check a whole batch, and fold its records in."""
         batch, self._batch = self._batch, []
-        digest = chain(body_of([(line.id, line.kind, line.version, line.payload) for line in batch]), self.tail.digest)
+        digest = chain(
+            body_of([(line.id, line.kind, line.version, dump(line.value)) for line in batch]), self.tail.digest
+        )
         for line in batch:
             if line.digest != digest:
                 return ConversationDamaged(self.conversation, line.seq, "digest")
-            self.size += len(line.payload)
+            self.size += line.size
             if self.projection is None:
                 continue
             entry = line.entry(self.conversation)

@@ -9,12 +9,13 @@ from returns.result import Failure, Result, Success
 
 from lamina.conversation import _sql
 from lamina.conversation._chain import Batch, make_batch
-from lamina.conversation._codec import VERSION
+from lamina.conversation._codec import VERSION, Written
 from lamina.conversation._errors import AppendConflict, RecordRefused
+from lamina.conversation._json import Malformed, dump, load
 from lamina.conversation._records import Record, RunEnded, RunSuspended
 from lamina.conversation.port import JournalFailed, RunLog, Tail
 from lamina.effect import Clock
-from lamina.store import Statement, Store, StoreError, StoreUnavailable, Unmet
+from lamina.store import Row, Statement, Store, StoreError, StoreUnavailable, Unmet
 
 _DONE: Result[None, JournalFailed] = Success(None)
 
@@ -81,23 +82,23 @@ class StoredRunLog(RunLog):
             if self._over is not None:
                 return await self._again(batch, f"the run has {self._over}")
             before, after = self._tail, _sql.after(batch, self._tail)
-            # From here until the answer is known it is in doubt, whatever happens to this task.
+            # From here until the answer is known it is in doubt, whatever happens to this task. The same batch may
+            # have been so before; what becomes of this write then says nothing of that one.
+            doubted = after.digest in self._in_doubt
             self._in_doubt[after.digest] = after, batch
             answer = await self._store.write(*self._unit(batch, before, after))
             if not isinstance(answer, Failure):
                 self._adopt(after.digest)
                 return _DONE
             why = answer.failure()
-            if isinstance(why, Unmet):
+            if not doubted and not (isinstance(why, StoreUnavailable) and why.in_doubt):
                 del self._in_doubt[after.digest]
-                if why.statement > 0:  # one of its ids is taken
-                    return await self._again(batch, "another record has its id")
-                if not await self._find_doubtful():
-                    return await self._again(batch, None)
-                continue
-            if not (isinstance(why, StoreUnavailable) and why.in_doubt):
-                del self._in_doubt[after.digest]
-            return _failed(batch.records[0].record.id, why)
+            if not isinstance(why, Unmet):
+                return _failed(batch.records[0].record.id, why)
+            if why.statement > 0:  # one of its ids is taken
+                return await self._again(batch, "another record has its id")
+            if not await self._find_doubtful():
+                return await self._again(batch, None)
 
     def _unit(self, batch: Batch, before: Tail, after: Tail) -> tuple[Statement, ...]:
         now = _sql.microseconds(self._clock.now())
@@ -134,7 +135,7 @@ class StoredRunLog(RunLog):
                 return _failed(written.record.id, read.failure())
             rows = read.unwrap()
             here = rows[0] if rows else None
-            if here is None or here[1:] != (written.kind, VERSION, written.payload.decode()):
+            if here is None or not _is(here, written):
                 if here is not None and otherwise is not None:
                     return Failure(JournalFailed(written.record.id, "another record has its id"))
                 break
@@ -158,6 +159,15 @@ class StoredRunLog(RunLog):
 def _ending(batch: Batch) -> Literal["ended", "suspended"] | None:
     last = batch.records[-1].record
     return "ended" if isinstance(last, RunEnded) else "suspended" if isinstance(last, RunSuspended) else None
+
+
+def _is(row: Row, written: Written) -> bool:
+    """Whether a stored record is the same one, whatever the order of its members."""
+    _, kind, version, payload = row
+    try:
+        return (kind, version, dump(load(str(payload).encode()))) == (written.kind, VERSION, written.canonical)
+    except Malformed:
+        return False
 
 
 def _failed(record: str, cause: AppendConflict | StoreError) -> Result[None, JournalFailed]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from returns.result import Failure, Result, Success
 
 from lamina.conversation import _sql
@@ -27,7 +29,8 @@ async def read(
         return Failure(page.failure())
     entries: list[Entry] = []
     for row in page.unwrap():
-        entry = Line.of(row).entry(conversation)
+        line = Line.of(conversation, row)
+        entry = line if isinstance(line, ConversationDamaged) else line.entry(conversation)
         if not isinstance(entry, Entry):
             return Failure(entry)
         entries.append(entry)
@@ -81,8 +84,7 @@ async def export(
         if isinstance(here, Failure):
             return Failure(here.failure())
         if here.unwrap():
-            line = Line.of(here.unwrap()[0])
-            before = Tail(line.seq, line.digest)
+            before = Tail(*cast("tuple[int, str]", (here.unwrap()[0][0], here.unwrap()[0][7])))
     lines, at = [head_line(conversation, tail, before)], before.seq
     while at < tail.seq and len(lines) <= LONGEST_EXPORT:
         page = await shelf.store.read(_sql.PAGE, conversation, at, tail.seq, LONGEST_PAGE)
@@ -91,7 +93,9 @@ async def export(
         if not page.unwrap():
             return Failure(ConversationDamaged(conversation, at + 1, "gap"))
         for row in page.unwrap():
-            line = Line.of(row)
+            line = Line.of(conversation, row)
+            if isinstance(line, ConversationDamaged):
+                return Failure(line)
             lines.append(record_line(line))
             at = line.seq
     return Success(tuple(lines[: LONGEST_EXPORT + 1]))

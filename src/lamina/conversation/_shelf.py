@@ -8,7 +8,14 @@ from returns.result import Failure, Result, Success
 
 from lamina.conversation import _sql
 from lamina.conversation._chain import Batch, make_batch
-from lamina.conversation._errors import AppendConflict, ConversationError, InvalidId, NotAllowed, RecordRefused
+from lamina.conversation._errors import (
+    AppendConflict,
+    ConversationDamaged,
+    ConversationError,
+    InvalidId,
+    NotAllowed,
+    RecordRefused,
+)
 from lamina.conversation._ids import check_id, check_principal
 from lamina.conversation._load import Reading, Readings
 from lamina.conversation._log import StoredRunLog
@@ -47,24 +54,31 @@ class Shelf:
         """Give a conversation's row; another principal's is not there."""
         if (refused := refused_ids(conversation, None, principal)) is not None:
             return Failure(refused)
+        row = await self.row(conversation)
+        if isinstance(row, Failure):
+            return Failure(row.failure())
+        head = row.unwrap()
+        if head is None or head.principal != principal:
+            return Failure(NotAllowed("conversation", conversation))
+        return Success(head)
+
+    async def row(self, conversation: str) -> Result[_sql.Head | None, StoreError]:
+        """Give a conversation's row, whoever's it is; None where there is none."""
         read = await self.store.read(_sql.HEAD, conversation)
         if isinstance(read, Failure):
             return Failure(read.failure())
         rows = read.unwrap()
-        if not rows or (head := _sql.Head.of(rows[0])).principal != principal:
-            return Failure(NotAllowed("conversation", conversation))
-        return Success(head)
-
-    async def exists(self, conversation: str) -> bool:
-        """Whether there is a conversation, whoever's it is."""
-        read = await self.store.read(_sql.HEAD, conversation)
-        return isinstance(read, Failure) or bool(read.unwrap())
+        return Success(_sql.Head.of(rows[0]) if rows else None)
 
     async def read(self, head: _sql.Head) -> Result[Reading, ConversationError]:
         """Read a log up to where its row says that it ends; the reading has to be kept again."""
         reading = self.readings.take(head.id)
-        if reading.tail.seq > head.tail.seq:  # of a database that was set back
-            reading = Reading(head.id)
+        if 0 < reading.tail.seq <= head.tail.seq:
+            wrong = await reading.go_on(self.store, head.tail.seq, head.tail.digest)
+            if not isinstance(wrong, ConversationDamaged):
+                return Success(reading) if wrong is None else Failure(wrong)
+        # Nothing is kept of it, or it is of a database that was set back since.
+        reading = Reading(head.id)
         wrong = await reading.go_on(self.store, head.tail.seq, head.tail.digest)
         return Success(reading) if wrong is None else Failure(wrong)
 

@@ -18,6 +18,7 @@ from lamina.effect import Value, tagged
 from lamina.model import AssistantMessage
 from lamina.schema import JsonValue
 from lamina.store import StoreError
+from lamina.telemetry import observed
 
 LONGEST_PAGE = 1_024
 LONGEST_BATCH = 256
@@ -41,6 +42,7 @@ class JournalFailed:
     cause: AppendConflict | StoreError | None = None
 
 
+@observed("journal")
 class Journal(ABC):
     """Keeps the records of runs, in order.
 
@@ -122,6 +124,7 @@ class Summary(Value):
     forked_seq: int | None
 
 
+@observed("journal")
 class RunLog(Journal):
     """The journal of one run in one conversation.
 
@@ -205,6 +208,10 @@ class Resumed(Value):
     decisions: Mapping[str, ApprovalDecided]
 
 
+_ON_ONE = ("claim", "resume", "suspended", "abort", "fork", "read", "history", "get", "export", "verify")
+
+
+@observed("conversations", resources=dict.fromkeys(_ON_ONE, "conversation"))
 class Conversations(ABC):
     """Conversations that outlive a run: append-only logs, of which a history is a projection (seed 004 §3).
 

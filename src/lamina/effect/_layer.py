@@ -119,8 +119,7 @@ class Layer(Subset[Out], Generic[In_co, Out, Err_co]):
             >>> bind(Db).to(PgDb).replace(bind(Db).to(FakeDb))
             Layer(offers Db; needs nothing more)
         """
-        trees = tuple(fake.tree for fake in fakes if isinstance(fake, Layer))
-        return Layer(Replace(self.tree, trees, caller_where()))
+        return Layer(Replace(self.tree, tuple(map(_tree_of, fakes)), caller_where()))
 
     def fresh(self) -> Layer[In_co, Out, Err_co]:
         """Give a copy that shares no instance with the original; what is shared within it stays shared."""

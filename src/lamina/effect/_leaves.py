@@ -13,7 +13,7 @@ from lamina.effect._layer import AnyLayer, Layer
 from lamina.effect._names import name_of
 from lamina.effect._signature import read_needs, resolved_hints
 from lamina.effect._tree import Kind, Leaf, Life
-from lamina.effect._where import caller_where, where_of
+from lamina.effect._where import caller_where, place_of
 
 Make = Callable[..., Any]  # Any: what it makes is typed by the overloads of the public constructors
 
@@ -86,4 +86,4 @@ def _offer_of(make: Make, kind: Kind) -> object:
 
 
 def _refused(make: object, reason: str) -> ConstructionError:
-    return ConstructionError([Problem("SIGNATURE", name_of(make), (f"{reason}  {where_of(make)}",))])
+    return ConstructionError([Problem("SIGNATURE", name_of(make), (f"{reason}  {place_of(make)}",))])

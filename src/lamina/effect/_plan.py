@@ -12,6 +12,7 @@ from lamina.effect._construction import ConstructionError, Problem
 from lamina.effect._graph import Made, Node, reachable
 from lamina.effect._layer import AnyLayer
 from lamina.effect._mermaid import draw
+from lamina.effect._names import name_of
 from lamina.effect._program import Declaration, Program
 from lamina.effect._resolve import Fakes, Names, Resolver, SeedSlot, Slot
 from lamina.effect._seeds import Seeds
@@ -182,6 +183,9 @@ class _Ground:
 
     def see(self, program: AnyProgram, found: _Findings) -> Sight:
         """Plan one program."""
+        if not callable(getattr(program, "declare", None)):
+            found.add(_report.no_program(program))
+            return Sight(name_of(program), {}, self.exports, ())
         declared = program.declare()
         found.add(*declared.problems)
         resolver, wiring = Resolver(), Wiring(self.instances, dict(self.nodes))

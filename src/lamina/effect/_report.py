@@ -6,12 +6,14 @@ import inspect
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
+from lamina.effect._clock import Clock
 from lamina.effect._construction import Problem
 from lamina.effect._names import name_of
 from lamina.effect._program import Declaration, Requirement
 from lamina.effect._resolve import LeafSlot, Slot, is_subclass
 from lamina.effect._signature import Need
 from lamina.effect._tree import Leaf
+from lamina.effect._where import place_of
 
 Users = dict[object, dict[str, None]]
 """For each missing service, one line for each that needs it."""
@@ -54,6 +56,8 @@ def _missing(key: object, lines: tuple[str, ...], offered: list[object], propose
         proposed = proposed or f"| layer({name})"
     elif near := get_close_matches(name, [name_of(other) for other in offered], 3):
         lines = (*lines, f"offered under a similar name: {', '.join(near)}")
+    if proposed is None and key is Clock:
+        proposed = "| bind(Clock).to(SystemClock)"
     if proposed is None and isinstance(key, type) and not inspect.isabstract(key):
         proposed = f"| layer({name})"
     return Problem("MISSING", name, lines, proposed)
@@ -61,19 +65,24 @@ def _missing(key: object, lines: tuple[str, ...], offered: list[object], propose
 
 def duplicates(pairs: Iterable[tuple[Slot, Slot]]) -> list[Problem]:
     """Report services that are offered more than once, with every place."""
-    places: dict[object, dict[str, None]] = {}
-    for first, second in pairs:
-        places.setdefault(first.key, {}).update({str(first): None, str(second): None})
+    places: dict[object, dict[str, set[object]]] = {}
+    for pair in pairs:
+        offers = places.setdefault(pair[0].key, {})
+        for slot in pair:
+            offers.setdefault(str(slot), set()).add(slot.leaf if isinstance(slot, LeafSlot) else slot)
     return [
-        Problem("DUPLICATE", name_of(key), _both(lines), "keep one, or hide one with .provide(...)")
-        for key, lines in places.items()
+        Problem("DUPLICATE", name_of(key), _both(offers), "keep one, or hide one with .provide(...)")
+        for key, offers in places.items()
     ]
 
 
-def _both(lines: dict[str, None]) -> tuple[str, ...]:
-    if len(lines) == 1:  # one leaf in two places, made of different dependencies
-        return tuple(f"{line}, in two places that feed it differently" for line in lines)
-    return tuple(lines)
+def _both(offers: Mapping[str, set[object]]) -> tuple[str, ...]:
+    """Tell each place; where there is only one, why it counts twice."""
+    if len(offers) > 1:
+        return tuple(offers)
+    one_leaf = "in two places that feed it differently"
+    two_leaves = "made there more than once; a layer that is made once may stand in many places"
+    return tuple(f"{line}, {one_leaf if len(leaves) == 1 else two_leaves}" for line, leaves in offers.items())
 
 
 def cycle(ring: tuple[Slot, ...]) -> Problem:
@@ -85,6 +94,13 @@ def cycle(ring: tuple[Slot, ...]) -> Problem:
         need = next((one for one in needs if one.key == following.key), None)
         lines.append(line_of_leaf(slot.leaf, need) if isinstance(slot, LeafSlot) and need is not None else str(slot))
     return Problem("CYCLE", " -> ".join((*names, names[0])), tuple(lines))
+
+
+def no_program(given: object) -> Problem:
+    """Report what was given as a program and cannot run: most often a function without its decorator."""
+    line = f"is no program  {place_of(given)}"
+    write = "@handler or @fallible above a function; agent.on(model) for an agent"
+    return Problem("PROGRAM", name_of(given if callable(given) else type(given)), (line,), write)
 
 
 def short_lived(pairs: Iterable[tuple[Leaf, Need]]) -> list[Problem]:

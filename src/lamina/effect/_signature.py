@@ -14,7 +14,7 @@ import attrs
 from lamina.effect._construction import ConstructionError, Problem
 from lamina.effect._names import name_of
 from lamina.effect._value import Value
-from lamina.effect._where import caller_locals, where_of
+from lamina.effect._where import caller_locals, place_of
 
 _Parameter = inspect.Parameter
 _AnyCallable = Callable[..., object]
@@ -105,7 +105,7 @@ def read_needs(fn: _AnyCallable, *, skip: int = 0, defaults: bool = False) -> tu
     hints, filled = resolved_hints(fn), _arguments_of(fn)
     needs: list[Need] = []
     reasons: list[str] = []
-    for parameter in list(inspect.signature(typing.get_origin(fn) or fn).parameters.values())[skip:]:
+    for parameter in _parameters_of(fn)[skip:]:
         if defaults and (parameter.default is not _Parameter.empty or parameter.kind in _VARIADIC):
             continue
         hint = _fill(_without_extras(hints.get(parameter.name, _Parameter.empty)), filled)
@@ -117,6 +117,13 @@ def read_needs(fn: _AnyCallable, *, skip: int = 0, defaults: bool = False) -> tu
     if reasons:
         raise _refused(fn, tuple(reasons))
     return tuple(needs)
+
+
+def _parameters_of(fn: _AnyCallable) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(typing.get_origin(fn) or fn).parameters.values())
+    except ValueError:  # some that are written in C
+        raise _refused(fn, ("has no signature that can be read; wrap it in a function",)) from None
 
 
 def _why_no_need(parameter: inspect.Parameter, hint: object) -> str | None:
@@ -177,5 +184,5 @@ def _module_of(fn: _AnyCallable) -> dict[str, object]:
 
 
 def _refused(fn: _AnyCallable, reasons: tuple[str, ...]) -> ConstructionError:
-    place = where_of(fn)
+    place = place_of(fn)
     return ConstructionError([Problem("SIGNATURE", name_of(fn), tuple(f"{reason}  {place}" for reason in reasons))])

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar, cast, dataclass_transform
 import attrs
 
 from lamina.effect._construction import ConstructionError, Problem
+from lamina.effect._names import name_of
 from lamina.effect._value import Value
 from lamina.effect._where import caller_where
 
@@ -34,7 +35,7 @@ def tagged(template: str) -> Callable[[type[T]], type[T]]:
         A decorator that gives an attrs class with slots.
 
     Raises:
-        ConstructionError: The template names a field that the class does not have.
+        ConstructionError: There is no template, or it names a field that the class does not have.
 
     Example:
         >>> @tagged("Issue {number} was not found in {repo}.")
@@ -45,6 +46,10 @@ def tagged(template: str) -> Callable[[type[T]], type[T]]:
         >>> error, str(error)
         (IssueNotFound(repo='lamina', number=7), 'Issue 7 was not found in lamina.')
     """
+
+    if not isinstance(template, str):  # pyright: ignore[reportUnnecessaryIsInstance] - `@tagged` above a class
+        line = f"the message is missing  {caller_where()}"
+        raise ConstructionError([Problem("TEMPLATE", name_of(template), (line,), '@tagged("...")')])
 
     def decorate(cls: type[T]) -> type[T]:
         for name, method in _METHODS.items():
@@ -57,21 +62,25 @@ def tagged(template: str) -> Callable[[type[T]], type[T]]:
         marked.__template__ = template
         known = {field.name for field in attrs.fields(cast("type[attrs.AttrsInstance]", made))}
         known |= {name for each in made.__mro__ for name, member in vars(each).items() if isinstance(member, property)}
-        asked = {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(template) if name}
-        if unknown := sorted(asked - known):
-            raise ConstructionError(
-                [
-                    Problem(
-                        "TEMPLATE",
-                        cls.__name__,
-                        (f"the message names {', '.join(unknown)}, which is no field or property  {caller_where()}",),
-                        f"one of: {', '.join(sorted(known)) or 'no field at all'}",
-                    )
-                ]
-            )
+        if why := _why_not(template, known):
+            fields = f"one of: {', '.join(sorted(known)) or 'no field at all'}"
+            raise ConstructionError([Problem("TEMPLATE", cls.__name__, (f"{why}  {caller_where()}",), fields)])
         return made
 
     return decorate
+
+
+def _why_not(template: str, known: set[str]) -> str | None:
+    """Say what keeps a template from being filled."""
+    try:
+        names = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
+    except ValueError as error:
+        return f"the message is no format: {error}"
+    asked = {name.split(".")[0].split("[")[0] for name in names}
+    if "" in asked:
+        return "the message has braces without a name"
+    unknown = ", ".join(sorted(asked - known))
+    return f"the message names {unknown}, which is no field or property" if unknown else None
 
 
 class _Named(dict[str, object]):

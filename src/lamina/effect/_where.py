@@ -93,6 +93,12 @@ def _where_in(file: str, line: int) -> Where:
     return Where(file, line)
 
 
+def place_of(obj: object) -> Where:
+    """Give the place where something was defined, or, where that has no line to look at, the line that uses it."""
+    place = where_of(obj)
+    return place if place.line else caller_where()
+
+
 def caller_locals() -> dict[str, object]:
     """Give the local names of the nearest caller outside lamina itself, in which an annotation may be at home."""
     frame = _caller()

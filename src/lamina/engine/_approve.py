@@ -144,7 +144,7 @@ async def honour(
         verdict, by, reason = "expired", "nobody", "Nobody answered in time."
         call.outcome = ToolRejected("expired")
     else:
-        verdict, by, reason = "denied", decision.by, decision.reason
+        verdict, by, reason = "denied", decision.by, str(decision.reason)[:LONGEST_TEXT]
         call.outcome = ToolRejected("denied", f"The call was denied: {reason}" if reason else "")
     if run.journal is not None:
         record = DecisionRecorded(call.key, request.id, verdict, by, reason, request.arguments_digest)

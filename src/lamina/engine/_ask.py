@@ -60,7 +60,8 @@ async def ask_model(
             except _Broken:
                 return stream.reducer.finish()
             except BaseExceptionGroup as group:  # the adapter emits from a task group of its own
-                if group.split(_Broken)[1] is not None:
+                others = group.split(_Broken)[1]
+                if not stream.broken or not (others is None or isinstance(others, Exception)):
                     raise
                 return stream.reducer.finish()
             if stream.broken or not isinstance(streamed, Failure):

@@ -11,9 +11,9 @@ from lamina.model import ToolResult
 
 
 async def settle(run: Run, call: Call) -> None:
-    """Record a call's outcome and tell the observers; a call is settled once."""
+    """Record a call's outcome and tell the observers; a call whose record was cut off is settled again, the same."""
     outcome = call.outcome
-    if outcome is None or call.settled:
+    if outcome is None:
         return
     if run.journal is not None:
         await run.commit(ResultSettled(call.key, outcome))

@@ -25,13 +25,16 @@ class StreamRedactor:
         ['It is ', '[REDACTED:secret], and', '']
     """
 
-    __slots__ = ("_done", "_secrets", "_text")
+    __slots__ = ("_done", "_safe", "_secrets", "_text")
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
-        # What has come, without what is not needed any more; `_done` characters of it are let out, or hidden.
+        # What has come, without what is not needed any more. `_done` characters of it are let out, or hidden; nothing
+        # that begins before `_safe` is still open. What is hidden may hold the beginning of another secret, so `_safe`
+        # may be less.
         self._text = ""
         self._done = 0
+        self._safe: int = 0
 
     def feed(self, delta: str) -> str:
         """Take the next piece, and give what can be let out: often less, sometimes nothing."""
@@ -39,25 +42,25 @@ class StreamRedactor:
             return delta
         matcher = self._secrets.matcher()
         self._text += delta
-        safe = min(matcher.unfinished(self._text, self._done), len(self._text) - matcher.lag)
-        out = self._let_out(safe)
+        safe = min(matcher.unfinished(self._text, self._safe), len(self._text) - matcher.lag)
+        self._safe = max(self._safe, safe)
+        out = self._let_out(self._safe)
         # A look-behind of a pattern sees as far back as its match may be long.
-        unneeded = min(self._done, safe) - matcher.lag
+        unneeded = min(self._done, self._safe) - matcher.lag
         if unneeded > 0:
             self._text = self._text[unneeded:]
             self._done -= unneeded
+            self._safe -= unneeded
         return out
 
     def end(self) -> str:
         """Give what is left: the text has ended."""
         out = self._let_out(len(self._text)) if self._secrets.active else self._text[self._done :]
-        self._text, self._done = "", 0
+        self._text, self._done, self._safe = "", 0, 0
         return out
 
     def _let_out(self, safe: int) -> str:
         """Let out all before `safe`; a secret that begins there is hidden to its end, which may lie behind."""
-        if safe <= self._done:
-            return ""
         pieces: list[str] = []
         for start, end in self._secrets.matcher().spans(self._text):
             if end <= self._done:

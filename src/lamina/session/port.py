@@ -13,6 +13,7 @@ from lamina.conversation import ConversationError, InvalidId, NotAllowed
 from lamina.effect import Value, tagged
 from lamina.schema import JsonValue
 from lamina.store import StoreError
+from lamina.telemetry import observed
 
 LARGEST_METADATA = 1 << 20
 MOST_CONVERSATIONS = 1_024
@@ -123,6 +124,10 @@ class SessionPatch(Value):
     remove: tuple[str, ...] = ()
 
 
+_ON_ONE = ("create", "get", "update", "close", "fork_conversation")
+
+
+@observed("sessions", resources=dict.fromkeys(_ON_ONE, "session"))
 class SessionStore(ABC):
     """Manages named sessions (seed 004 §3).
 

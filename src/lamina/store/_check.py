@@ -43,33 +43,35 @@ def check_unit(statements: Sequence[Statement]) -> ValueRefused | int:
     size = 0
     for index, statement in enumerate(statements):
         first_word(statement.sql)
-        for number, value in enumerate(statement.parameters, 1):
+        for value in statement.parameters:
+            if isinstance(value, str):
+                size += len(value)
+                if value.isascii() and "\0" not in value and len(value) <= LARGEST:
+                    continue  # nearly all there is
+            elif isinstance(value, bytes):
+                size += len(value)
             if (why := _why_not(value)) is not None:
+                number = next(at for at, each in enumerate(statement.parameters, 1) if each is value)
                 return ValueRefused(index, number, why)
-            size += len(value) if isinstance(value, str | bytes) else 8
     return size
 
 
 def _why_not(value: Value) -> _Why | None:
-    match value:
-        case str():
-            if len(value) > LARGEST:
-                return "size"
-            if "\0" in value:
-                return "nul"
-            return None if value.isascii() or _is_unicode(value) else "surrogate"
-        case None:
-            return None
-        case int():
-            return None if -(2**63) <= value < 2**63 else "range"
-        case float():
-            return None if value == value else "range"  # only NaN differs from itself
-        case bytes():
-            return None if len(value) <= LARGEST else "size"
-        case _:  # pyright: ignore[reportUnnecessaryComparison] - what the type says may not be what came
-            raise StatementError(
-                f"a parameter is a {type(value).__name__}; a column holds str, int, float, bytes or None"
-            )
+    if value is None:
+        return None
+    if isinstance(value, int):
+        return None if -(2**63) <= value < 2**63 else "range"
+    if isinstance(value, float):
+        return None if value == value else "range"  # only NaN differs from itself
+    if not isinstance(value, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance] - what the type says may not be what came
+        raise StatementError(f"a {type(value).__name__} is no parameter: a column holds str, int, float, bytes or None")
+    if len(value) > LARGEST:
+        return "size"
+    if isinstance(value, bytes):
+        return None
+    if "\0" in value:
+        return "nul"
+    return None if _is_unicode(value) else "surrogate"
 
 
 def _is_unicode(text: str) -> bool:

@@ -58,7 +58,6 @@ class Session:
             address.dsn,
             timeout=address.timeout,
             command_timeout=address.timeout,
-            statement_cache_size=0,
             server_settings={
                 "application_name": "lamina",
                 "search_path": f'"{address.schema}"',

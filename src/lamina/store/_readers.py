@@ -13,7 +13,7 @@ import anyio
 import attrs
 from returns.result import Failure, Result, Success
 
-from lamina.store._post import Post
+from lamina.store._post import Loop, Waiter
 from lamina.store._sqlite_errors import statement_error, store_error
 from lamina.store._sqlite_file import SqliteFile
 from lamina.store._sqlite_units import fetch
@@ -25,7 +25,7 @@ class Query:
     """A query that waits for a reader, and its caller with it."""
 
     statement: Statement
-    done: anyio.Event = attrs.field(factory=anyio.Event)
+    done: Waiter
     outcome: Result[tuple[Row, ...], StoreError] | StatementError | None = None
     abandoned: bool = False
 
@@ -35,13 +35,13 @@ class Readers:
 
     Args:
         file: The database.
-        post: Calls back into the loop.
+        loop: Where its callers are.
         threads: How many there may be.
     """
 
-    def __init__(self, file: SqliteFile, post: Post, *, threads: int) -> None:
+    def __init__(self, file: SqliteFile, loop: Loop, *, threads: int) -> None:
         self._file = file
-        self._post = post
+        self._loop = loop
         self._threads = threads
         self._queries: SimpleQueue[Query | None] = SimpleQueue()
         self._alive = 0
@@ -99,12 +99,12 @@ class Readers:
                         query.outcome = Success(fetch(connection, query.statement)[0])
                     except Exception as error:
                         query.outcome = _outcome(error)
-                self._post(self._answered, query)
+                self._loop.post(self._answered, query)
                 del query
         finally:
             if connection is not None:
                 connection.close()
-            self._post(self._one_less)
+            self._loop.post(self._one_less)
 
 
 def _outcome(error: Exception) -> Result[tuple[Row, ...], StoreError] | StatementError:

@@ -37,9 +37,10 @@ def commit(connection: sqlite3.Connection, units: Sequence[Unit]) -> list[Outcom
     if len(units) == 1:
         return [_alone(connection, units[0])]
     outcomes: list[Outcome] = []
-    committing = False
+    begun = committing = False
     try:
         connection.execute("BEGIN IMMEDIATE")
+        begun = True
         for unit in units:
             connection.execute("SAVEPOINT unit")
             outcome = _carry_out(connection, unit)
@@ -52,7 +53,7 @@ def commit(connection: sqlite3.Connection, units: Sequence[Unit]) -> list[Outcom
     except sqlite3.Error as error:
         _roll_back(connection)
         why = _why(error, committing=committing)
-        if isinstance(why, StoreUnavailable | StoreCorrupt) or not outcomes:
+        if isinstance(why, StoreUnavailable | StoreCorrupt) or not begun:
             return [Failure(why)] * len(units)
         return [_alone(connection, unit) for unit in units]
     return outcomes

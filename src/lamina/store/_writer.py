@@ -19,7 +19,7 @@ import attrs
 from returns.result import Failure, Result, Success
 
 from lamina.effect import log
-from lamina.store._post import Post
+from lamina.store._post import Loop, Waiter
 from lamina.store._sqlite_file import SqliteFile
 from lamina.store._sqlite_units import Outcome, commit
 from lamina.store.port import Statement, StoreCorrupt, StoreError, StoreUnavailable
@@ -41,7 +41,7 @@ class Job:
 
     statements: Sequence[Statement]
     size: int
-    done: anyio.Event = attrs.field(factory=anyio.Event)
+    done: Waiter
     outcome: Outcome | None = None
     abandoned: bool = False
 
@@ -51,14 +51,14 @@ class Writer:
 
     Args:
         file: The database.
-        post: Calls back into the loop.
+        loop: Where its callers are.
         group: How many units one commit may hold.
         limit: How many units may wait; one more waits for a place.
     """
 
-    def __init__(self, file: SqliteFile, post: Post, *, group: int, limit: int) -> None:
+    def __init__(self, file: SqliteFile, loop: Loop, *, group: int, limit: int) -> None:
         self._file = file
-        self._post = post
+        self._loop = loop
         self._group = group
         self._places = anyio.Semaphore(limit, fast_acquire=True)
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
@@ -80,7 +80,10 @@ class Writer:
 
     async def write(self, job: Job) -> Outcome:
         """Have a unit committed, and wait for that."""
-        await self._places.acquire()
+        try:
+            self._places.acquire_nowait()
+        except anyio.WouldBlock:
+            await self._places.acquire()
         if self._closed:
             self._places.release()
             return Failure(StoreUnavailable("closed"))
@@ -113,24 +116,28 @@ class Writer:
 
     def _run(self) -> None:
         connection: sqlite3.Connection | None = None
+        jobs: list[Job] = []
         try:
             opened = self._file.open_for_writing()
             if isinstance(opened, Failure):
                 self._answer = Failure(opened.failure())
                 return
             connection = opened.unwrap()
-            self._post(self._opened.set)
+            self._loop.post(self._opened.set)
             while jobs := self._take():
                 self._carry_out(connection, [job for job in jobs if not job.abandoned])
-                self._post(self._settle, jobs)
-                del jobs  # what they hold is not kept until the next comes
+                self._loop.post(self._settle, jobs)
+                jobs = []  # what they hold is not kept until the next comes
         except BaseException as error:
             log().error("the store's writer broke", database="sqlite", exc_info=error)
             self._answer = Failure(StoreUnavailable("io"))
+            for job in jobs:
+                job.outcome = job.outcome or Failure(StoreUnavailable("io", in_doubt=True))
+            self._loop.post(self._settle, jobs)
         finally:
             if connection is not None:
                 _close(connection)
-            self._post(self._over)
+            self._loop.post(self._over)
 
     def _take(self) -> list[Job]:
         """Wait for a job, and give it with those that are behind it; nothing when the store is closed."""
@@ -153,17 +160,10 @@ class Writer:
     def _carry_out(self, connection: sqlite3.Connection, jobs: Sequence[Job]) -> None:
         if not jobs:
             return
-        try:
-            # Writing on into a damaged file would damage what is still good.
-            if self._corrupt:
-                outcomes: list[Outcome] = [Failure(StoreCorrupt())] * len(jobs)
-            else:
-                outcomes = commit(connection, [job.statements for job in jobs])
-        except Exception as error:
-            log().error("the store's writer broke", database="sqlite", exc_info=error)
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            outcomes = [Failure(StoreUnavailable("io", in_doubt=True))] * len(jobs)
+        if self._corrupt:  # writing on into a damaged file would damage what is still good
+            outcomes: list[Outcome] = [Failure(StoreCorrupt())] * len(jobs)
+        else:
+            outcomes = commit(connection, [job.statements for job in jobs])
         for job, outcome in zip(jobs, outcomes, strict=True):
             job.outcome = outcome
             self._corrupt |= isinstance(outcome, Failure) and isinstance(outcome.failure(), StoreCorrupt)

@@ -195,7 +195,8 @@ class Store(ABC):
         head_seq = $1` with `rows=1`, then whatever depends on it. Such units are serial; of any number that race for
         one row exactly one finds it as it was.
 
-        When the caller is cancelled the unit may still be committed, and is whole or not there.
+        When the caller is cancelled the unit may still be committed, a moment later even, and then is whole: what has
+        to know waits for the answer, or makes its unit such that doing it twice is told apart.
 
         Returns:
             For each statement the rows that it returned; `Unmet` where one did not find what it needs.

@@ -10,7 +10,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.effect import ConstructionError, Layer, Problem, attempt, caller_where
 from lamina.store._check import check_unit
-from lamina.store._post import post_here
+from lamina.store._post import Loop
 from lamina.store._readers import Query, Readers
 from lamina.store._sqlite_file import SqliteFile
 from lamina.store._writer import Job, Writer
@@ -36,7 +36,8 @@ class SqliteStore(Store):
 
     durable = True
 
-    def __init__(self, writer: Writer, readers: Readers) -> None:
+    def __init__(self, loop: Loop, writer: Writer, readers: Readers) -> None:
+        self._loop = loop
         self._writer = writer
         self._readers = readers
 
@@ -44,7 +45,7 @@ class SqliteStore(Store):
         """Commit statements as one unit; see `Store.write`."""
         if isinstance(size := check_unit(statements), ValueRefused):
             return Failure(size)
-        outcome = await self._writer.write(Job(statements, size))
+        outcome = await self._writer.write(Job(statements, size, self._loop.waiter()))
         if isinstance(outcome, StatementError):
             raise outcome
         return outcome
@@ -54,7 +55,7 @@ class SqliteStore(Store):
         query = Statement(sql, parameters)
         if isinstance(refused := check_unit([query]), ValueRefused):
             return Failure(refused)
-        return await self._readers.read(Query(query))
+        return await self._readers.read(Query(query, self._loop.waiter()))
 
     async def close(self) -> None:
         """Commit what was accepted, answer what was asked, and close the file."""
@@ -104,13 +105,13 @@ def sqlite_store(
     file = SqliteFile(os.path.abspath(place), busy_timeout)
 
     async def sqlite() -> AsyncIterator[Result[Store, StoreError]]:
-        post = post_here()
-        writer = Writer(file, post, group=group, limit=queue)
+        loop = Loop()
+        writer = Writer(file, loop, group=group, limit=queue)
         opened = await writer.open()
         if isinstance(opened, Failure):
             yield Failure(opened.failure())
             return
-        store = SqliteStore(writer, Readers(file, post, threads=readers))
+        store = SqliteStore(loop, writer, Readers(file, loop, threads=readers))
         try:
             yield Success(store)
         finally:

@@ -28,8 +28,11 @@ class Watched:
     def retried(self) -> None:
         """Count one more retry."""
 
-    def ended(self, outcome: Ending, category: str | None = None) -> None:
-        """Say how it ends where neither an exception nor a `Result` does; `category` is a tag, never a sentence."""
+    def ended(self, outcome: Ending | None, category: str | None = None) -> None:
+        """Say how it ends where neither an exception nor a `Result` does; None where it was interrupted.
+
+        `category` is a tag, never a sentence.
+        """
 
     def returned(self, answer: object) -> None:
         """Take its answer: a `Failure` counts as one, with its error's tag as the category."""
@@ -89,7 +92,7 @@ class Live(Watched):
         )
         self._attributes: dict[str, Attribute] = {}
         self._retries = 0
-        self._outcome: Ending = "success"
+        self._outcome: Ending | None = "success"
         self._category: str | None = None
         self._observation: Observation | None = None
         self._since = 0.0
@@ -107,7 +110,7 @@ class Live(Watched):
         """Count one more retry."""
         self._retries += 1
 
-    def ended(self, outcome: Ending, category: str | None = None) -> None:
+    def ended(self, outcome: Ending | None, category: str | None = None) -> None:
         """Say how it ends; see `Watched.ended`."""
         self._outcome, self._category = outcome, category
 
@@ -134,7 +137,7 @@ class Live(Watched):
         self.is_over = True
         if self._token is not None:
             _give_back(self._token)
-        outcome: Ending | None = self._outcome
+        outcome = self._outcome
         category = self._category
         if isinstance(error, Exception):
             outcome, category = "defect", type(error).__name__

@@ -27,6 +27,8 @@ PAYLOAD_KEYS = frozenset(
 LONGEST_VALUE = 4_096
 _MOST_FRAMES = 64
 _MOST_TEXTS = 32
+_LISTS = frozenset({"problems"})
+"""Fields that hold sentences of the framework's own, each without the value that it is about."""
 # Of structlog's own, and taken out by its formatter.
 _META = frozenset({"_record", "_from_structlog"})
 _CUT = "[REDACTED:more]"
@@ -35,8 +37,8 @@ _CUT = "[REDACTED:more]"
 class LogBoundary:
     """A structlog processor that lets no payload and no secret pass: put it last before the renderer.
 
-    A field whose name is one of `PAYLOAD_KEYS`, or that is neither text, number nor a list of texts, is replaced by
-    its shape. What stays has no secrets, and at most 4,096 characters.
+    A field whose name is one of `PAYLOAD_KEYS`, or that is neither text nor number, is replaced by its shape. What
+    stays has no secrets, and at most 4,096 characters.
 
     Args:
         secrets: What must not be in any text.
@@ -71,7 +73,7 @@ class LogBoundary:
             return self._secrets.redact(value)
         if isinstance(value, str):
             return self._text(value)
-        texts = _texts(value)
+        texts = _texts(value) if key in _LISTS else None
         return shape(value) if texts is None else [self._text(text) for text in texts]
 
     def _text(self, text: str, longest: int = LONGEST_VALUE) -> str:
@@ -87,7 +89,7 @@ class LogBoundary:
 
 
 def _texts(value: Any) -> list[str] | None:
-    """Give the texts of a short list that holds nothing else: problems, names."""
+    """Give the texts of a short list that holds nothing else."""
     if type(value) not in (list, tuple) or len(value) > _MOST_TEXTS:
         return None
     return list(value) if all(type(item) is str for item in value) else None

@@ -1,6 +1,7 @@
 """What applications get for their own tests: scripted models, and suites that hold an implementation to its port."""
 
 from lamina.testing._clock import VirtualClock
+from lamina.testing._conversations import ConversationsConformanceError, ConversationsReport, check_conversations
 from lamina.testing._ids import FixedIds
 from lamina.testing._language_model import ModelConformanceError, ModelReport, check_language_model
 from lamina.testing._live import LiveShapedModel, Seen, Step, see
@@ -24,6 +25,8 @@ __all__ = [
     "PLAIN_REQUEST",
     "SCRIPTED_USAGE",
     "TOOLS_REQUEST",
+    "ConversationsConformanceError",
+    "ConversationsReport",
     "FixedIds",
     "LiveShapedModel",
     "ModelConformanceError",
@@ -41,6 +44,7 @@ __all__ = [
     "Turn",
     "VirtualClock",
     "call_tool",
+    "check_conversations",
     "check_language_model",
     "check_operations",
     "check_store",

@@ -147,16 +147,15 @@ async def _check(
     top = tuple(one for one in telemetry.observed if one.parent is None)
     problems = [*_problems(top, answer, name, version), *_leaks(telemetry, canary)]
     cancelled = MemoryTelemetry()
-    async with make() as service:
-        with _watching(cancelled), anyio.CancelScope() as scope:
-            scope.cancel()
-            try:
-                await call(service)
-            except Exception:
-                problems.append("cancelled, it raised something else than the cancellation")
-    if scope.cancelled_caught:
+    try:
+        async with make() as service:
+            with _watching(cancelled):
+                caught = await _cancel(call, service)
+    except Exception:
+        problems.append("cancelled, it raised something else than the cancellation")
+    else:
         told = [one.ended.outcome for one in cancelled.observed if one.ended is not None]
-        if "success" in told[:1]:
+        if caught and "success" in told[:1]:
             problems.append("cancelled, it was told as a success")
     problems += _leaks(cancelled, canary)
     for at_end in (False, True):
@@ -169,6 +168,14 @@ async def _check(
 def _watching(telemetry: Telemetry) -> AbstractContextManager[None]:
     run, conversation, agent = _IDENTITY
     return observing(telemetry, run=run, conversation=conversation, agent=agent)
+
+
+async def _cancel(call: Callable[[S], Awaitable[object]], service: S) -> bool:
+    """Call within a scope that is cancelled already; tell whether the call let itself be cancelled."""
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await call(service)
+    return scope.cancelled_caught
 
 
 async def _ask(

@@ -9,6 +9,10 @@ from tests.conformance.loopback.server import Event, Reply, Scenario
 
 SSE = {"content-type": "text/event-stream; charset=utf-8"}
 JSON = {"content-type": "application/json"}
+GARBLED = Scenario(
+    Reply((b"no gzip",), headers={**SSE, "content-encoding": "gzip"}),
+    Reply((b"no gzip",), headers={**JSON, "content-encoding": "gzip"}),
+)
 DONE = b"data: [DONE]\n\n"
 USAGE: dict[str, Any] = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 CACHED: dict[str, Any] = {

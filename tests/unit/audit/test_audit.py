@@ -299,6 +299,7 @@ async def test_what_the_store_does_not_take_is_lost_counted_and_logged(
     assert "could not be kept" in caplog.text
 
 
+@pytest.mark.anyio
 async def test_one_entry_that_is_refused_does_not_take_others_with_it() -> None:
     store = Faulty(refuse="bad")
     audit = StoredAudit(store)
@@ -310,6 +311,7 @@ async def test_one_entry_that_is_refused_does_not_take_others_with_it() -> None:
     assert (store.taken, audit.lost) == (["one", "two"], 1)
 
 
+@pytest.mark.anyio
 async def test_a_full_queue_loses_what_comes_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
     store = Faulty()
     store.hold = anyio.Event()
@@ -330,6 +332,7 @@ async def test_a_full_queue_loses_what_comes_and_says_so_once(caplog: pytest.Log
     assert caplog.text.count("keeps decisions again") == 1
 
 
+@pytest.mark.anyio
 async def test_what_is_cut_off_is_counted() -> None:
     store = Faulty()
     store.hold = anyio.Event()

@@ -87,6 +87,7 @@ async def test_only_true_is_available(said: object, is_available: bool, caplog: 
         (Allowed(), None),
         (NotAllowed("Not you."), ToolRejected("unauthorized", "Not you.")),
         (NotAllowed(), ToolRejected("unauthorized")),
+        (NotAllowed("x" * 9_000), ToolRejected("unauthorized", "x" * 2_048)),
         (True, ToolRejected("unauthorized")),
         (None, ToolRejected("unauthorized")),
         (RuntimeError("canary"), ToolRejected("unauthorized")),

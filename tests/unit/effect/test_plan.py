@@ -167,6 +167,32 @@ def test_one_leaf_fed_differently_is_a_duplicate() -> None:
     assert "in two places that feed it differently" in report(plan(db.provide(layer(Log)) | db.provide(layer(Log))))
 
 
+def test_a_layer_that_is_made_twice_in_one_line_says_so() -> None:
+    assert report(plan(layer(Tx) | layer(Tx))).startswith("DUPLICATE Tx\n  layer Tx  HERE, made there more than once;")
+
+
+def test_a_clock_that_is_missing_proposes_the_real_one() -> None:
+    async def connect() -> Result[Tx, str]: ...
+
+    assert report(plan(attempt(connect).retry(2))).endswith("write: | bind(Clock).to(SystemClock)")
+
+
+def test_what_is_no_program_is_a_problem_like_any_other() -> None:
+    async def undecorated(command: int) -> int: ...
+
+    wrong: Any = undecorated
+    assert report(plan(layer(Ledger), [wrong])).startswith(
+        "MISSING Tx\n  layer Ledger(tx: Tx)  HERE\n  write: | layer(Tx)\n"
+        "PROGRAM undecorated\n  is no program  HERE\n  write: @handler"
+    )
+
+
+def test_a_fake_that_is_no_layer_is_refused() -> None:
+    wrong: Any = FakeDb
+    with pytest.raises(TypeError, match="FakeDb.* is no layer; make one with"):
+        layer(Tx).replace(wrong)
+
+
 def test_a_seed_that_is_offered_is_a_duplicate() -> None:
     assert report(plan(layer(Tx), seeds=seed(Tx))).startswith("DUPLICATE Tx\n  seed Tx\n  layer Tx  HERE")
 

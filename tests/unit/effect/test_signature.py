@@ -152,6 +152,8 @@ async def answers() -> Db:
         (lambda: attempt(gives_plain), "no `async def` function that answers a Result"),  # type: ignore[arg-type]
         (lambda: attempt(answers, life="request"), "lives as long as the app"),  # type: ignore[arg-type]
         (lambda: bind(Db).to(gives_plain), "is a plain generator"),  # type: ignore[arg-type]
+        (lambda: layer(print), "names the service it offers"),
+        (lambda: layer(type), "no signature that can be read"),
         (lambda: layer(3), "neither a class nor a function"),  # type: ignore[call-overload]
         (lambda: layer(Db, life="session"), "'app' or 'request'"),  # type: ignore[call-overload]
         (lambda: handler(returns_nothing), "has to be an `async def` function"),
@@ -160,7 +162,7 @@ async def answers() -> Db:
     ],
 )
 def test_constructors_say_what_is_wrong_and_where(make: Any, why: str) -> None:
-    with pytest.raises(ConstructionError, match=why):
+    with pytest.raises(ConstructionError, match=f"(?s){why}.*test_signature.py:"):
         make()
 
 

@@ -41,6 +41,7 @@ class Answering(Approval):
     [
         (Success(Denied("Ada", "not today")), "The call was denied: not today"),
         (Success(Denied("Ada")), "The call was denied."),
+        (Success(Denied("Ada", "x" * 9_000)), "The call was denied: " + "x" * 2_048),
         (Failure(ApprovalUnavailable("asleep")), "The call was denied: The approval service gave no decision: asleep."),
         (Success(True), "The call was denied: There was no decision."),
         (Success(None), "The call was denied: There was no decision."),

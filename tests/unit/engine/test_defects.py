@@ -7,14 +7,14 @@ from typing import Any, Never
 
 import anyio
 import pytest
-from returns.result import Success
+from returns.result import Failure, Success
 
 from lamina.approval import Approval, ApprovalRequest
 from lamina.call import Authorization
 from lamina.conversation import Journal, MemoryJournal, ResultSettled, RunEnded
 from lamina.effect import Try, bind, tagged
 from lamina.engine import RunDefect, RunInterrupted
-from lamina.model import LanguageModel, ModelProtocolError, TextDelta
+from lamina.model import ConnectionLost, LanguageModel, ModelError, ModelProtocolError, TextDelta
 from lamina.runtime import RuntimeBuilder, build
 from lamina.testing import ScriptedModel, call_tool, say
 from lamina.tools import tool
@@ -160,27 +160,44 @@ async def test_a_model_that_answers_nonsense_is_a_defect_of_the_run(answer: Any)
         assert (await rt.run(binding, "go")).failure().cause == RunDefect()
 
 
-@pytest.mark.parametrize("wraps", ["group", "failure", "exception"])
+@pytest.mark.parametrize("wraps", ["group", "mixed", "failure", "exception"])
 async def test_a_malformed_stream_is_a_protocol_error_however_the_adapter_lets_it_pass(wraps: str) -> None:
     class Wrapping(ScriptedModel):
         async def stream(self, request: Any, emit: Any) -> Any:
-            if wraps == "group":
+            if wraps in ("group", "mixed"):
                 async with anyio.create_task_group() as group:
                     group.start_soon(self.feed, emit)
+                    if wraps == "mixed":
+                        group.start_soon(self.crash)
             try:
                 emit(TextDelta("never started", "x"))
             except BaseException:
                 if wraps == "exception":
                     raise
-            return await super().stream(request, emit)
+            return Failure(ModelError(ConnectionLost()))
 
         async def feed(self, emit: Any) -> None:
             emit(TextDelta("never started", "x"))
+
+        async def crash(self) -> None:
+            raise ConnectionError(CANARY)
 
     ran = await run_turns(None, Wrapping(say("x")), observed=True)
     cause = ran.result.failure().cause
     assert isinstance(cause, ModelProtocolError)
     assert cause.rule == "pairing"
+
+
+async def test_a_group_that_a_model_raises_is_a_defect_or_goes_on_by_what_is_in_it() -> None:
+    broken = Raising(ExceptionGroup("g", [ValueError(CANARY)]))
+    binding = agent_with(echo).on(broken)
+    async with build(RuntimeBuilder().agent(binding)) as rt, rt.start(binding, "go") as run:
+        assert (await run.result()).failure().cause == RunDefect()
+
+    binding = agent_with(echo).on(Raising(BaseExceptionGroup("g", [Base("base")])))
+    async with build(RuntimeBuilder().agent(binding)) as rt:
+        with pytest.raises(BaseExceptionGroup):
+            await rt.run(binding, "go")
 
 
 @tagged("{text}")

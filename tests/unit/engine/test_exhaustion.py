@@ -180,3 +180,14 @@ async def test_a_repair_is_a_turn_and_may_call_tools() -> None:
 
     ran = await run_turns(None, say("no"), agent=agent_with(echo, output=Verdict, max_turns=1, on_exhaustion="fail"))
     assert ran.result.failure().cause == PolicyExceeded("turns")
+
+
+@pytest.mark.parametrize("repairs", [0, 1])
+async def test_an_unfit_answer_that_breaches_the_tokens_gets_one_turn_whatever_repairs_there_are(repairs: int) -> None:
+    agent = agent_with(output=Verdict, output_repairs=repairs, token_budget=1)
+    ran = await run_turns(None, say("no"), say('{"score": 4}'), agent=agent)
+    assert (ran.result.unwrap().output, ran.result.unwrap().exhausted) == (Verdict(4), "tokens")
+
+    ran = await run_turns(None, say("no"), say("no"), agent=agent)
+    assert isinstance(ran.result.failure().cause, AgentOutputError)
+    assert len(ran.requests) == 2

@@ -229,6 +229,61 @@ async def test_a_caller_cancelled_while_the_ending_is_recorded_is_cancelled_and_
     assert [record.ending for record in journal.records] == ["completed"]
 
 
+async def test_an_owner_that_is_cancelled_while_it_leaves_waits_for_the_end_and_is_cancelled() -> None:
+    entered, gate = asyncio.Event(), asyncio.Event()
+
+    @tool()
+    async def slow(call: Word, ok: Try[Never]) -> str:
+        entered.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await gate.wait()
+        return "never"
+
+    context, start = running(ScriptedModel(call_tool("slow", text="x")), slow)
+    async with context as rt:
+        run = start(rt)
+
+        async def own() -> None:
+            async with run:
+                await entered.wait()
+
+        owner = asyncio.create_task(own())
+        await entered.wait()
+        await after_steps(3)
+        owner.cancel()
+        await after_steps(3)
+        assert not owner.done()
+        gate.set()
+        await asyncio.wait({owner})
+        assert owner.cancelled()
+        assert isinstance((await run.result()).failure().cause, RunInterrupted)
+
+
+class Base(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("own_error", [False, True])
+async def test_what_is_no_exception_comes_out_of_the_block_unless_the_block_raised(own_error: bool) -> None:
+    @tool()
+    async def leak(call: Word, ok: Try[Never]) -> str:
+        raise Base
+
+    context, start = running(ScriptedModel(call_tool("leak", text="x")), leak)
+    async with context as rt:
+
+        async def own() -> None:
+            async with start(rt) as run:
+                await asyncio.wait({run._active[1]})
+                if own_error:
+                    raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError if own_error else Base):
+            await own()
+
+
 async def test_the_failure_of_a_run_is_its_own_sentence() -> None:
     context, start = running(ScriptedModel(hang()))
     async with context as rt, start(rt) as run:

@@ -21,11 +21,12 @@ from lamina.conversation import (
     RunEnded,
     TurnAdvanced,
 )
-from lamina.effect import Ids, Try, bind
+from lamina.effect import Clock, Ids, Try, bind
 from lamina.engine import TERMINAL, PolicyExceeded
 from lamina.model import Authentication
 from lamina.runtime import RuntimeBuilder, build
 from lamina.testing import ScriptedModel, call_tool, fail, say
+from lamina.testing._clock import VirtualClock
 from lamina.testing._ids import FixedIds
 from lamina.tools import tool
 from tests.unit.engine.world import Ran, Word, agent_with, echo, events_of, look_up, must_look_up, run_turns
@@ -175,6 +176,15 @@ async def test_an_ending_that_is_not_taken_fails_the_run_and_keeps_its_answer_in
     assert type(done.events[-1]).__name__ == "RunFailed"
 
 
+async def test_the_first_record_that_was_not_taken_is_the_one_that_is_named() -> None:
+    class Dead(Journal):
+        async def append(self, record: Record) -> Any:
+            return Failure(JournalFailed(record.id, "dead"))
+
+    done = await run_with(Dead(), call_tool("act", text="a"))
+    assert done.result.failure().cause == JournalFailed("declared:run-1/1", "dead")
+
+
 async def test_after_a_journal_failed_no_further_body_starts() -> None:
     ledger = Ledger()
     turn = call_tool("act", text="1") & call_tool("act", text="2") & call_tool("echo", text="3")
@@ -199,20 +209,25 @@ class Hanging(MemoryJournal):
     def __init__(self, kind: type) -> None:
         super().__init__()
         self.kind = kind
+        self.hangs = asyncio.Event()
 
     async def append(self, record: Record) -> Any:
         if isinstance(record, self.kind):
+            self.hangs.set()
             await asyncio.Event().wait()
         return await super().append(record)
 
 
 @pytest.mark.parametrize("kind", [ResponseDeclared, CallStarted, ResultSettled, TurnAdvanced, RunEnded])
 async def test_a_journal_that_hangs_is_given_up_and_the_run_ends_with_what_it_knows(kind: type) -> None:
-    ledger = Ledger()
-    binding = agent_with(act, max_duration=0.02).on(ScriptedModel(call_tool("act", text="a"), say("done")))
-    layer = bind(Journal).value(Hanging(kind)) | bind(Ledger).value(ledger)
-    opening = build(RuntimeBuilder().provide(layer).agent(binding), close_timeout=0.02)
+    ledger, journal, clock = Ledger(), Hanging(kind), VirtualClock()
+    binding = agent_with(act, max_duration=60).on(ScriptedModel(call_tool("act", text="a"), say("done")))
+    layer = bind(Journal).value(journal) | bind(Ledger).value(ledger) | bind(Clock).value(clock)
+    # The one thing here that is measured on the machine's clock: how long a settlement is waited for.
+    opening = build(RuntimeBuilder().provide(layer).agent(binding), close_timeout=0.05)
     async with opening as rt, rt.start(binding, "go") as run:
+        await journal.hangs.wait()
+        await clock.advance(61)
         result = await run.result()
         events = await events_of(run)
 

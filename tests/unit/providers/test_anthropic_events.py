@@ -7,8 +7,16 @@ from typing import Any
 import pytest
 
 from lamina.model import (
+    Authentication,
+    ContextOverflow,
     Finish,
+    InvalidRequest,
     ModelResponse,
+    PermissionDenied,
+    ProviderDown,
+    QuotaExhausted,
+    RateLimited,
+    Reason,
     Reasoning,
     Source,
     StreamPart,
@@ -17,6 +25,7 @@ from lamina.model import (
     ToolParamsDelta,
     ToolParamsStart,
     ToolResult,
+    UnknownModel,
     Usage,
     check_finish,
     reduce,
@@ -187,6 +196,30 @@ def test_later_counts_stand_and_what_they_leave_out_stays() -> None:
     final = {"input_tokens": None, "cache_read_input_tokens": 6, "output_tokens": 7}
     scenario = messages.stream(messages.begin(messages.CACHED), messages.over(usage=final), messages.STOP)
     assert response(scenario).usage == Usage(11, 7, cache_read_tokens=6, cache_write_tokens=2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "reason"),
+    [
+        ("authentication_error", "", Authentication()),
+        ("permission_error", "", PermissionDenied()),
+        ("billing_error", "", QuotaExhausted()),
+        ("not_found_error", "model: test-1", UnknownModel("test-1")),
+        ("not_found_error", "no such container", InvalidRequest()),
+        ("request_too_large", "", ContextOverflow()),
+        ("rate_limit_error", "", RateLimited()),
+        ("invalid_request_error", "top_k: too large", InvalidRequest()),
+        ("invalid_request_error", "prompt is too long: 2 tokens > 1 maximum", ContextOverflow()),
+        ("overloaded_error", "", ProviderDown(529)),
+        ("api_error", "", ProviderDown()),
+        ("timeout_error", "", ProviderDown()),
+        ("weather_error", "", ProviderDown()),
+    ],
+)
+def test_an_error_in_the_stream_has_its_reason(kind: str, said: str, reason: Reason) -> None:
+    with pytest.raises(Broken) as broken:
+        list(Events("test-1").feed({"type": "error", "error": {"type": kind, "message": said}}))
+    assert (broken.value.error.reason, broken.value.error.detail) == (reason, said)
 
 
 def test_a_message_beyond_all_bounds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

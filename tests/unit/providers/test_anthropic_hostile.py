@@ -33,6 +33,7 @@ from lamina.providers.anthropic import AnthropicConfig, AnthropicModel
 from lamina.providers.anthropic._transport import open_client
 from lamina.testing import TOOLS_REQUEST
 from tests.conformance.loopback import anthropic_messages as messages
+from tests.conformance.loopback import chat
 from tests.conformance.loopback.server import Loopback, Reply, Scenario
 
 HI = ModelRequest((UserMessage.of("Hi"),))
@@ -82,6 +83,7 @@ BROKEN: list[tuple[str, Scenario, Reason]] = [
     ("invalid UTF-8", messages.INVALID_UTF8, InvalidOutput()),
     ("a line of 6 MB", messages.OVERSIZED_LINE, InvalidOutput()),
     ("HTML", messages.UNREADABLE, InvalidOutput()),
+    ("no gzip", chat.GARBLED, InvalidOutput()),
     ("no stream", messages.ONE_PIECE, InvalidOutput()),
     ("an error under a good status", messages.ERROR_IN_ONE_PIECE, RateLimited()),
     ("an error in the stream", messages.ERROR_MIDSTREAM, ProviderDown(529)),
@@ -220,7 +222,11 @@ async def test_a_proxy_is_not_asked_for_a_server_on_this_machine(over: Set, monk
         assert isinstance(await AnthropicModel(config, client).generate(HI), Success)
 
 
-async def test_one_connection_serves_many_answers() -> None:
+async def test_one_connection_to_another_machine_serves_many_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AnthropicConfig, "is_loopback", False)
+    for name in ("HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
     connections, left = 0, asyncio.Event()
     body = b"".join(piece for piece in messages.PLAIN.stream.pieces if isinstance(piece, bytes))
 

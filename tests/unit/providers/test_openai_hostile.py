@@ -66,6 +66,7 @@ BROKEN: list[tuple[str, Scenario, Reason]] = [
     ("malformed chunk", chat.MALFORMED_CHUNK, InvalidOutput()),
     ("invalid UTF-8", chat.INVALID_UTF8, InvalidOutput()),
     ("HTML", chat.UNREADABLE, InvalidOutput()),
+    ("no gzip", chat.GARBLED, InvalidOutput()),
     ("error in the stream", chat.ERROR_MIDSTREAM, ProviderDown()),
     ("connection lost", chat.LOST, ConnectionLost()),
     ("llama.cpp's overflow", chat.LLAMA_OVERFLOW, ContextOverflow()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import util
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,28 @@ def test_the_environment_is_asked_for_key_and_address(monkeypatch: pytest.Monkey
 def test_a_timeout_that_is_none_is_refused(timeout: float) -> None:
     with pytest.raises(ConstructionError, match="timeout"):
         openai_model("gpt", api_key="k", timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"base_url": "127.0.0.1:8080/v1"}, "base_url: it begins with http:// or https://"),
+        ({"base_url": "http:///v1"}, "base_url: it begins with http:// or https://"),
+        ({"base_url": "http://127.0.0.1:99999/v1"}, "base_url: it is no URL"),
+        ({"base_url": "http://[::1/v1"}, "base_url: it is no URL"),
+        ({"base_url": "http://127.0.0.1/v1\n"}, "base_url: it has a space"),
+        ({"base_url": "http://canary:canary@127.0.0.1/v1"}, "base_url: a credential in it"),
+        ({"api_key": "sk-canary\n"}, "api_key: it has a line break"),
+        ({"api_key": "sk-canary-é"}, "api_key: it has a line break"),
+        ({"temperature": float("nan")}, "temperature: it is a finite number"),
+        ({"name": ""}, "name: it is the model's name"),
+    ],
+)
+def test_settings_that_no_request_could_use_are_refused_and_not_quoted(settings: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConstructionError) as raised:
+        openai_model(**{"name": "model", "api_key": "k", **settings})
+    assert why in str(raised.value)
+    assert "canary" not in str(raised.value)
 
 
 def test_the_key_is_in_no_repr() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lamina.model import InvalidOutput
+from lamina.model import ConnectionLost, InvalidOutput, Reason
 from lamina.providers._wire import Broken, EventDecoder
 
 STREAM = (
@@ -35,6 +35,23 @@ def test_lines_that_are_no_fields_are_counted() -> None:
     decoder = EventDecoder()
     assert list(decoder.feed(b"<html>\n<body>\n</html>\n: comment\nretry: 3\n")) == []
     assert (decoder.strays, decoder.events) == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        (b"<html>" * 9, InvalidOutput()),
+        (b"oops: no field", InvalidOutput()),
+        (b"", ConnectionLost()),
+        (b"dat", ConnectionLost()),
+        (b'data: {"a', ConnectionLost()),
+        (b": a comm", ConnectionLost()),
+    ],
+)
+def test_what_a_last_line_without_an_end_says_about_the_stream(rest: bytes, reason: Reason) -> None:
+    decoder = EventDecoder()
+    assert list(decoder.feed(b"retry: 3\n" + rest)) == []
+    assert decoder.cut_off().error.reason == reason
 
 
 @pytest.mark.parametrize(

@@ -287,3 +287,24 @@ def test_the_beginning_of_a_longer_secret_hides_nothing_of_a_shorter_one() -> No
     out = [redactor.feed(one) for one in "xabcdefghZabcdefghij"] + [redactor.end()]
 
     assert "".join(out) == secrets.redact_text("xabcdefghZabcdefghij") == f"x{MASK}ghZ{MASK}"
+
+
+def test_overlapping_secrets_that_come_in_pieces_are_one_mask() -> None:
+    secrets = Secrets("aaaaab", "aaabaa")
+    redactor = StreamRedactor(secrets)
+
+    out = [redactor.feed(one) for one in "xaaaaabaa!aaaaab"] + [redactor.end()]
+
+    assert "".join(out) == secrets.redact_text("xaaaaabaa!aaaaab") == f"x{MASK}!{MASK}"
+    assert out.count(MASK) == 2
+    assert out.index(MASK) == 6  # told as soon as the first of them is there
+
+
+def test_what_a_pattern_has_found_is_not_found_again_in_what_is_kept_for_it() -> None:
+    secrets = Secrets("value-of-a-key", patterns=[SecretPattern(r"(?<=key=)\w{4,}", longest=8)])
+    redactor = StreamRedactor(secrets)
+    text = "key=abcd then key=efgh; value-of-a-key and key=no"
+
+    out = [redactor.feed(one) for one in text] + [redactor.end()]
+
+    assert "".join(out) == secrets.redact_text(text) == f"key={MASK} then key={MASK}; {MASK} and key=no"

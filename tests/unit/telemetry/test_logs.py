@@ -53,6 +53,7 @@ def test_lines_hold_neither_payload_nor_secret(lines: io.StringIO) -> None:
         late="registered-later",
         thing={"unknown": CANARY},
         long="x" * 10_000,
+        names=[CANARY],
     )
     log().info("", preview=CANARY)
     log().debug("is below the level", text=CANARY)
@@ -70,6 +71,7 @@ def test_lines_hold_neither_payload_nor_secret(lines: io.StringIO) -> None:
         "count": 3,
         "late": MASK,
         "thing": {"[REDACTED:key]": "[REDACTED:string]"},
+        "names": ["[REDACTED:string]"],
     }
     assert second["preview"] == "[REDACTED:string]"
 

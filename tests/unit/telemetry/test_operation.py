@@ -89,6 +89,7 @@ async def test_failures_defects_and_cancellations() -> None:
     assert CANARY not in repr(telemetry.observed)
 
 
+@pytest.mark.anyio
 async def test_a_cancelled_operation_has_no_outcome() -> None:
     telemetry = MemoryTelemetry()
     wait = operation("wait")(anyio.sleep_forever)
@@ -269,6 +270,7 @@ async def test_a_telemetry_that_raises_changes_nothing_and_is_logged_once(
 # --- tasks --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.anyio
 async def test_tasks_inherit_and_do_not_mix() -> None:
     telemetry = MemoryTelemetry()
 

@@ -5,8 +5,9 @@ from lamina.providers._wire._broken import Broken
 from lamina.providers._wire._errors import error_in_message, error_of_status, reason_of_status
 from lamina.providers._wire._reading import Object, Wire, count_in, object_in, objects_in, parse, text_in, written
 from lamina.providers._wire._retry_after import retry_after
+from lamina.providers._wire._settings import why_no_address, wrong_settings
 from lamina.providers._wire._sse import EventDecoder
-from lamina.providers._wire._transport import LONGEST_BODY, Response, opened, run_out, translated
+from lamina.providers._wire._transport import LONGEST_BODY, Response, one_use, opened, run_out, translated
 
 __all__ = [
     "LONGEST_BODY",
@@ -21,6 +22,7 @@ __all__ = [
     "is_loopback",
     "object_in",
     "objects_in",
+    "one_use",
     "opened",
     "parse",
     "reason_of_status",
@@ -28,5 +30,7 @@ __all__ = [
     "run_out",
     "text_in",
     "translated",
+    "why_no_address",
     "written",
+    "wrong_settings",
 ]

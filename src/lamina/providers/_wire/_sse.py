@@ -15,7 +15,14 @@ from lamina.providers._wire._broken import Broken
 LONGEST_EVENT = 4 * 1024 * 1024
 """The most bytes that one event may have; a chunk of text has about 300."""
 
+_FIELDS = (b"", b"data", b"event", b"id", b"retry")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+def _may_begin(line: bytes) -> bool:
+    """Say whether a line that was cut off may have become a field or a comment."""
+    name, colon, _ = line.partition(b":")
+    return name in _FIELDS if colon else any(field.startswith(name) for field in _FIELDS)
 
 
 class EventDecoder:
@@ -58,7 +65,7 @@ class EventDecoder:
 
     def cut_off(self) -> Broken:
         """Say what it means that the bytes ended too early: the connection broke, or this was no event stream."""
-        if not self.events and self.strays:
+        if not self.events and (self.strays or not _may_begin(bytes(self._buffer))):
             return Broken.unreadable("the response is no event stream")
         return Broken(ModelError(ConnectionLost(), "the response ended before it was complete"))
 
@@ -80,7 +87,7 @@ class EventDecoder:
             self._size += len(value)
             if self._size > self._limit:
                 raise Broken.unreadable("an event of the stream is too long")
-        elif name not in (b"", b"event", b"id", b"retry") or not colon:
+        elif name not in _FIELDS or not colon:
             self.strays += 1
 
     def _event(self) -> str:

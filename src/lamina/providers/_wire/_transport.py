@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from lamina.model import ConnectionLost, InvalidRequest, ModelError, Reason, TimedOut
+from lamina.model import ConnectionLost, InvalidOutput, InvalidRequest, ModelError, Reason, TimedOut
 from lamina.providers._wire._broken import Broken
 from lamina.providers._wire._errors import error_of_status
 
@@ -25,6 +25,7 @@ _SDKS = ("anthropic", "openai")
 _CLIENTS = ("httpx", "httpx2")
 _REFUSED = {f"{sdk}.APIStatusError" for sdk in _SDKS}
 _LATE = {f"{sdk}.APITimeoutError" for sdk in _SDKS} | {f"{client}.TimeoutException" for client in _CLIENTS}
+_GARBLED = {f"{client}.DecodingError" for client in _CLIENTS}
 _LOST = {
     *(f"{sdk}.APIConnectionError" for sdk in _SDKS),
     *(f"{client}.{name}" for client in _CLIENTS for name in ("TransportError", "StreamError")),
@@ -69,6 +70,15 @@ async def run_out(received: AsyncGenerator[bytes]) -> None:
     with anyio.move_on_after(_A_MOMENT), suppress(Broken):
         async for _ in received:
             pass
+
+
+def one_use(loopback: bool) -> dict[str, str] | None:
+    """Give the headers that have a server on this machine close each connection after its response.
+
+    There, a new connection costs nothing. An old one costs a request when the server closes it just as that is sent,
+    which small servers do, and which nobody here tries again.
+    """
+    return {"connection": "close"} if loopback else None
 
 
 @asynccontextmanager
@@ -130,4 +140,6 @@ def _error_of(error: Exception, model: str) -> ModelError | None:
 def _reason_of_transport(names: set[str]) -> Reason | None:
     if names & _LATE:
         return TimedOut()
+    if names & _GARBLED:
+        return InvalidOutput()
     return ConnectionLost() if names & _LOST else None

@@ -11,6 +11,7 @@ import attrs
 
 from lamina.effect import ConstructionError, Layer, Problem, caller_where, scoped
 from lamina.model import LanguageModel
+from lamina.providers._wire import why_no_address, wrong_settings
 from lamina.providers.anthropic._config import AnthropicConfig
 from lamina.providers.anthropic._model import AnthropicModel
 from lamina.providers.anthropic._transport import open_client
@@ -52,7 +53,7 @@ def anthropic_model(
         A layer that offers `LanguageModel`; give it to `agent.on(...)`.
 
     Raises:
-        ConstructionError: The SDK is missing, there is no key, or a number makes no sense; the message has the line
+        ConstructionError: The SDK is missing, there is no key, or a setting makes no sense; the message has the line
             that mends it.
 
     Example:
@@ -77,7 +78,7 @@ def anthropic_layer(config: AnthropicConfig) -> Layer[Never, LanguageModel, Neve
     """Offer the model that a configuration value describes; `anthropic_model` reads the environment first.
 
     Raises:
-        ConstructionError: The SDK is missing, there is no key, or a number makes no sense.
+        ConstructionError: The SDK is missing, there is no key, or a setting makes no sense.
     """
     if problems := _problems(config):
         raise ConstructionError(problems)
@@ -96,10 +97,14 @@ def _problems(config: AnthropicConfig) -> list[Problem]:
     problems: list[Problem] = []
     if find_spec("anthropic") is None:
         problems.append(Problem("MISSING", "the package anthropic", user, INSTALL))
-    if config.is_anthropic and not config.api_key:
+    if (why := why_no_address(config.base_url)) is not None:
+        problems.append(Problem("INVALID", why, user))
+    elif config.is_anthropic and not config.api_key:
         problems.append(Problem("MISSING", "ANTHROPIC_API_KEY", user, "export ANTHROPIC_API_KEY=..."))
-    if not config.timeout > 0:
-        problems.append(Problem("INVALID", "timeout: it is a number of seconds above 0", user))
+    wrong = wrong_settings(
+        name=config.name, api_key=config.api_key, temperature=config.temperature, timeout=config.timeout
+    )
+    problems.extend(Problem("INVALID", why, user) for why in wrong)
     if not config.max_output_tokens > 0:
         problems.append(Problem("INVALID", "max_output_tokens: it is a number of tokens above 0", user))
     return problems

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio import to_thread
 
-from lamina.providers._wire import Response, Wire, opened
+from lamina.providers._wire import Response, Wire, one_use, opened
 from lamina.providers.anthropic._config import AnthropicConfig
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ async def open_client(config: AnthropicConfig) -> AsyncGenerator[Client]:
         timeout=config.timeout,
         max_retries=0,
         http_client=http,
+        default_headers=one_use(config.is_loopback),
     )
     try:
         yield Client(sdk, config.name)

@@ -11,6 +11,7 @@ import attrs
 
 from lamina.effect import ConstructionError, Layer, Problem, caller_where, scoped
 from lamina.model import LanguageModel
+from lamina.providers._wire import why_no_address, wrong_settings
 from lamina.providers.openai._config import OpenAIConfig
 from lamina.providers.openai._model import OpenAIModel
 from lamina.providers.openai._transport import open_client
@@ -51,7 +52,8 @@ def openai_model(
         A layer that offers `LanguageModel`; give it to `agent.on(...)`.
 
     Raises:
-        ConstructionError: The SDK is missing, or there is no key; the message has the line that mends it.
+        ConstructionError: The SDK is missing, there is no key, or a setting makes no sense; the message has the line
+            that mends it.
 
     Example:
         >>> openai_model("qwen3:8b", base_url="http://127.0.0.1:11434/v1")
@@ -76,7 +78,7 @@ def openai_layer(config: OpenAIConfig) -> Layer[Never, LanguageModel, Never]:
     """Offer the model that a configuration value describes; `openai_model` reads the environment first.
 
     Raises:
-        ConstructionError: The SDK is missing, or there is no key.
+        ConstructionError: The SDK is missing, there is no key, or a setting makes no sense.
     """
     if problems := _problems(config):
         raise ConstructionError(problems)
@@ -95,8 +97,12 @@ def _problems(config: OpenAIConfig) -> list[Problem]:
     problems: list[Problem] = []
     if find_spec("openai") is None:
         problems.append(Problem("MISSING", "the package openai", user, INSTALL))
-    if config.is_openai and not config.api_key:
+    if (why := why_no_address(config.base_url)) is not None:
+        problems.append(Problem("INVALID", why, user))
+    elif config.is_openai and not config.api_key:
         problems.append(Problem("MISSING", "OPENAI_API_KEY", user, "export OPENAI_API_KEY=..."))
-    if not config.timeout > 0:
-        problems.append(Problem("INVALID", "timeout: it is a number of seconds above 0", user))
+    wrong = wrong_settings(
+        name=config.name, api_key=config.api_key, temperature=config.temperature, timeout=config.timeout
+    )
+    problems.extend(Problem("INVALID", why, user) for why in wrong)
     return problems

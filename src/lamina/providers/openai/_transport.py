@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 from anyio import to_thread
 
-from lamina.providers._wire import Broken, Object, Response, Wire, opened, translated
+from lamina.providers._wire import Broken, Object, Response, Wire, one_use, opened, translated
 from lamina.providers.openai._config import OpenAIConfig
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ async def open_client(config: OpenAIConfig) -> AsyncGenerator[Client]:
         timeout=config.timeout,
         max_retries=0,
         http_client=http,
+        default_headers=one_use(config.is_loopback),
     )
     try:
         yield Client(sdk, config.name)

@@ -1,4 +1,5 @@
--- Moments are whole microseconds since 1970, UTC. Texts that are JSON are canonical JSON. Flags are 0 or 1.
+-- Moments are whole microseconds since 1970, UTC. Flags are 0 or 1. Texts that are JSON are canonical JSON, but for the
+-- payload of a record: it keeps the order of its members, and its digest is of the canonical form.
 
 -- One row a conversation: where its log ends, and which run has it. A suspended run keeps it (design §5); an active one
 -- has it until `busy_until`. Each change of owner raises `busy_epoch`, which fences the owner before off.

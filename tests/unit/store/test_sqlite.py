@@ -1,0 +1,351 @@
+from __future__ import annotations
+
+import gc
+import os
+import sqlite3
+import stat
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from returns.result import Failure, Success
+
+from lamina.effect import ConstructionError
+from lamina.runtime import try_build
+from lamina.store import (
+    Statement,
+    StatementError,
+    Store,
+    StoreUnavailable,
+    Unmet,
+    memory_store,
+    sqlite_store,
+)
+from lamina.testing._store_ground import opened
+
+START = "INSERT INTO conversation (id, created, head_seq, head_digest) VALUES ($1, 0, 0, '')"
+MOVE = "UPDATE conversation SET head_seq = head_seq + 1 WHERE id = $1"
+
+pytestmark = pytest.mark.anyio
+
+
+def start(name: str) -> Statement:
+    return Statement(START, (name,), 1)
+
+
+async def ids(store: Store) -> list[Any]:
+    return [row[0] for row in (await store.read("SELECT id FROM conversation ORDER BY id")).unwrap()]
+
+
+class Executed:
+    """What the store's connections execute, and a gate in front of a commit."""
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.at_gate = threading.Event()
+        self.counts: Counter[str] = Counter()
+        self._fails_at: dict[tuple[str, int], int] = {}
+
+    def fail_next(self, sql: str, code: int) -> None:
+        """Have a statement fail the next time that somebody comes to it."""
+        self._fails_at[sql, self.counts[sql] + 1] = code
+
+    def reach(self, sql: str) -> int | None:
+        """Come to a statement; give the code that it fails with."""
+        self.statements.append(sql if sql.startswith("PRAGMA") else sql.split()[0])
+        self.counts[sql] += 1
+        code = self._fails_at.pop((sql, self.counts[sql]), None)
+        if sql == "COMMIT":
+            self.at_gate.set()
+            assert self.gate.wait(10)
+        return code
+
+
+@pytest.fixture
+def executed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Executed]:
+    seen = Executed()
+
+    class Watched(sqlite3.Connection):
+        def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+            if (code := seen.reach(sql)) is not None:
+                error = sqlite3.OperationalError("injected")
+                error.sqlite_errorcode, error.sqlite_errorname = code, "INJECTED"
+                raise error
+            return super().execute(sql, *parameters)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Watched))
+    yield seen
+    seen.gate.set()
+
+
+async def reached(event: threading.Event) -> None:
+    assert await anyio.to_thread.run_sync(event.wait, 10)
+
+
+# --- the file -------------------------------------------------------------------------------------------------------
+
+
+async def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        async with opened(sqlite_store(tmp_path / "store.db")) as store:
+            await store.write(start("c"))
+            modes = {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in os.scandir(tmp_path)}
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(("store.db", "store.db-wal", "store.db-shm"), 0o600)
+    assert os.listdir(tmp_path) == ["store.db"], "the log was not folded into the file"
+
+
+async def test_a_commit_waits_for_the_disk(tmp_path: Path, executed: Executed) -> None:
+    async with opened(sqlite_store(tmp_path / "store.db")):
+        assert {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"} <= set(executed.statements)
+
+
+@pytest.mark.parametrize("place", ["missing/store.db", ".", "file/store.db"])
+async def test_a_place_that_is_not_there(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    async with try_build(sqlite_store(tmp_path / place)) as built:
+        assert built == Failure(StoreUnavailable("missing"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("",), "has to name a file"),
+        (("a\0b",), "has to name a file"),
+        ((":memory:",), "memory_store"),
+        (("a.db", {"group": 0}), "at least 1"),
+        (("a.db", {"queue": 0}), "at least 1"),
+        (("a.db", {"readers": 0}), "at least 1"),
+        (("a.db", {"busy_timeout": -1}), "cannot be negative"),
+    ],
+)
+async def test_a_layer_that_cannot_be(arguments: tuple[Any, ...], why: str) -> None:
+    place, options = (*arguments, {})[:2]
+    with pytest.raises(ConstructionError, match=why):
+        sqlite_store(place, **options)
+
+
+def store_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("lamina store")]
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for what ends in another thread, which takes a moment after its last word."""
+    with anyio.fail_after(10):
+        while not holds():  # noqa: ASYNC110 - a thread tells nobody that it ends
+            await anyio.sleep(0.005)
+
+
+async def test_no_thread_and_no_file_is_left(tmp_path: Path) -> None:
+    def open_files() -> list[str]:
+        return [os.readlink(f"/proc/self/fd/{each}") for each in os.listdir("/proc/self/fd") if _is_open(each)]
+
+    def ours() -> list[str]:
+        return [each for each in open_files() if str(tmp_path) in each]
+
+    for _ in range(5):
+        async with opened(sqlite_store(tmp_path / "store.db", readers=3)) as store:
+            async with anyio.create_task_group() as group:
+                for _ in range(10):
+                    group.start_soon(store.read, "SELECT 1")
+            assert sorted(set(store_threads())) == ["lamina store reader", "lamina store writer"]
+            assert ours()
+        await until(lambda: store_threads() == [])
+        assert ours() == []
+
+
+def _is_open(descriptor: str) -> bool:
+    return os.path.lexists(f"/proc/self/fd/{descriptor}")
+
+
+# --- group commit ---------------------------------------------------------------------------------------------------
+
+
+async def test_what_waits_for_the_disk_shares_the_next_commit(tmp_path: Path, executed: Executed) -> None:
+    async with opened(sqlite_store(tmp_path / "store.db")) as store:
+        executed.statements.clear()
+        executed.at_gate.clear()
+        executed.gate.clear()
+        async with anyio.create_task_group() as group:
+            group.start_soon(store.write, start("first"))
+            await reached(executed.at_gate)
+            for number in range(100):
+                group.start_soon(store.write, start(f"c{number:02}"))
+            await anyio.wait_all_tasks_blocked()
+            assert await ids(store) == []
+            executed.gate.set()
+        assert executed.statements.count("COMMIT") == 2
+        assert executed.statements.count("SAVEPOINT") == 100
+        assert len(await ids(store)) == 101
+
+
+@pytest.mark.parametrize(("group_of", "commits"), [(1, 101), (10, 11), (64, 3)])
+async def test_a_commit_holds_no_more_than_it_may(
+    tmp_path: Path, executed: Executed, group_of: int, commits: int
+) -> None:
+    async with opened(sqlite_store(tmp_path / "store.db", group=group_of)) as store:
+        executed.statements.clear()
+        executed.at_gate.clear()
+        executed.gate.clear()
+        async with anyio.create_task_group() as group:
+            group.start_soon(store.write, start("first"))
+            await reached(executed.at_gate)
+            for number in range(100):
+                group.start_soon(store.write, start(f"c{number:02}"))
+            await anyio.wait_all_tasks_blocked()
+            executed.gate.set()
+        assert executed.statements.count("COMMIT") == commits
+
+
+async def test_a_lone_writer_needs_no_savepoint(tmp_path: Path, executed: Executed) -> None:
+    async with opened(sqlite_store(tmp_path / "store.db")) as store:
+        executed.statements.clear()
+        await store.write(start("a"), Statement(MOVE, ("a",), 1))
+        assert executed.statements == ["BEGIN", "INSERT", "UPDATE", "COMMIT"]
+        executed.statements.clear()
+        assert await store.write(start("b"), Statement(MOVE, ("missing",), 1)) == Failure(Unmet(1))
+        assert executed.statements == ["BEGIN", "INSERT", "UPDATE", "ROLLBACK"]
+
+
+async def test_a_full_queue_makes_writers_wait(tmp_path: Path, executed: Executed) -> None:
+    async with opened(sqlite_store(tmp_path / "store.db", queue=5)) as store:
+        executed.at_gate.clear()
+        executed.gate.clear()
+        async with anyio.create_task_group() as group:
+            for number in range(20):
+                group.start_soon(store.write, start(f"c{number:02}"))
+            await reached(executed.at_gate)
+            await anyio.wait_all_tasks_blocked()
+            assert store._writer._jobs.qsize() <= 5  # type: ignore[attr-defined]
+            executed.gate.set()
+        assert len(await ids(store)) == 20
+
+
+# --- trouble while it commits ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", ["BEGIN IMMEDIATE", "SAVEPOINT unit", "RELEASE unit", "COMMIT"])
+async def test_what_fails_for_all_is_tried_for_each(tmp_path: Path, executed: Executed, at: str) -> None:
+    answers = await several_when(tmp_path, executed, at, sqlite3.SQLITE_FULL)
+    if at == "BEGIN IMMEDIATE":
+        assert {str(answer) for answer in answers} == {"<Failure: The store has no space left.>"}
+    else:
+        assert answers == [Success(((),))] * 5
+
+
+async def test_an_io_error_at_the_commit_leaves_it_in_doubt(tmp_path: Path, executed: Executed) -> None:
+    answers = await several_when(tmp_path, executed, "COMMIT", sqlite3.SQLITE_IOERR_FSYNC)
+    assert answers == [Failure(StoreUnavailable("io", in_doubt=True))] * 5
+
+
+async def test_an_io_error_before_it_does_not(tmp_path: Path, executed: Executed) -> None:
+    answers = await several_when(tmp_path, executed, "SAVEPOINT unit", sqlite3.SQLITE_IOERR_WRITE)
+    assert answers == [Failure(StoreUnavailable("io"))] * 5
+
+
+async def several_when(tmp_path: Path, executed: Executed, at: str, code: int) -> list[Any]:
+    """Give what five writers are told that share a commit in which something fails."""
+    answers: list[Any] = []
+    async with opened(sqlite_store(tmp_path / "store.db")) as store:
+
+        async def write(number: int) -> None:
+            answers.append(await store.write(start(f"c{number}")))
+
+        executed.at_gate.clear()
+        executed.gate.clear()
+        async with anyio.create_task_group() as group:
+            group.start_soon(store.write, start("first"))
+            await reached(executed.at_gate)
+            for number in range(5):
+                group.start_soon(write, number)
+            await anyio.wait_all_tasks_blocked()
+            executed.fail_next(at, code)
+            executed.gate.set()
+        expected = ["first"] + [f"c{number}" for number, answer in enumerate(answers) if isinstance(answer, Success)]
+        assert sorted(await ids(store)) == sorted(expected)
+        assert await store.write(start("after")) == Success(((),)), "it does not go on"
+    return answers
+
+
+# --- cancellation and the end ---------------------------------------------------------------------------------------
+
+
+async def test_a_unit_that_waits_is_left_out_when_its_caller_is_cancelled(tmp_path: Path, executed: Executed) -> None:
+    async with opened(sqlite_store(tmp_path / "store.db")) as store:
+        executed.at_gate.clear()
+        executed.gate.clear()
+        async with anyio.create_task_group() as group:
+            group.start_soon(store.write, start("begun"))
+            await reached(executed.at_gate)
+            group.start_soon(store.write, start("waits"))
+            await anyio.wait_all_tasks_blocked()
+            group.cancel_scope.cancel()
+        executed.gate.set()
+        await store.write(start("after"))
+        assert await ids(store) == ["after", "begun"]
+
+
+async def test_places_in_the_queue_come_back_from_who_is_cancelled(tmp_path: Path) -> None:
+    async with opened(sqlite_store(tmp_path / "store.db", queue=2)) as store:
+        for number in range(20):
+            async with anyio.create_task_group() as group:
+                for each in range(5):
+                    group.start_soon(store.write, start(f"{number} {each}"))
+                await anyio.lowlevel.checkpoint()
+                group.cancel_scope.cancel()
+        with anyio.fail_after(10):
+            assert await store.write(start("after")) == Success(((),))
+
+
+async def test_a_cancelled_query_is_forgotten(tmp_path: Path) -> None:
+    async with opened(sqlite_store(tmp_path / "store.db", readers=1)) as store:
+        with anyio.move_on_after(0):
+            await store.read("SELECT 1")
+        assert await store.read("SELECT 2") == Success(((2,),))
+
+
+async def test_a_cancelled_opening_ends_its_thread(tmp_path: Path) -> None:
+    for _ in range(5):
+        with anyio.move_on_after(0):
+            async with try_build(sqlite_store(tmp_path / "store.db")):
+                raise AssertionError
+    await until(lambda: store_threads() == [])
+
+
+# --- statements -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("durable", [False, True])
+async def test_a_mistake_keeps_what_the_database_said_as_its_cause(tmp_path: Path, durable: bool) -> None:
+    async with opened(sqlite_store(tmp_path / "store.db") if durable else memory_store()) as store:
+        assert store.durable is durable
+        with pytest.raises(StatementError, match="the statement 1 of the unit") as caught:
+            await store.write(start("a"), Statement("INSERT INTO nowhere VALUES ($1)", ("canary",)))
+        assert isinstance(caught.value.__cause__, sqlite3.OperationalError)
+        assert "canary" not in str(caught.value)
+        with pytest.raises(StatementError, match="the statement 0 of the unit"):
+            await store.read("SELECT nothing FROM nowhere")
+        assert await ids(store) == []
+
+
+async def test_two_stores_in_memory_know_nothing_of_each_other() -> None:
+    async with opened(memory_store()) as one, opened(memory_store()) as other:
+        await one.write(start("c"))
+        assert (await ids(one), await ids(other)) == (["c"], [])
+
+
+async def test_nothing_warns_of_what_was_not_closed(tmp_path: Path) -> None:
+    for layer in (memory_store(), sqlite_store(tmp_path / "store.db")):
+        async with opened(layer) as store:
+            await store.write(start("c"))
+            await store.read("SELECT 1")
+    gc.collect()  # pytest makes a warning of an unclosed database an error
