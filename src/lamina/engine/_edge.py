@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
@@ -101,7 +101,7 @@ async def _finish(run: Run, ended: Ended, settle_in: Settle) -> Result[Completed
             run.journal_failure = run.journal_failure or JournalFailed(f"ended:{run.id}", "it did not answer in time")
         if run.journal_failure is not None and (suspended is not None or isinstance(ended, Success)):
             ended = Failure(run.journal_failure)
-            unsettled = close_interrupted(run)
+            unsettled += close_interrupted(run)
     if suspended is not None:
         run.transcript.drop()
     for call in unsettled:
@@ -113,18 +113,25 @@ async def _finish(run: Run, ended: Ended, settle_in: Settle) -> Result[Completed
     return result
 
 
-async def _record(run: Run, ended: Ended, unsettled: Sequence[Call]) -> None:
+async def _record(run: Run, ended: Ended, unsettled: list[Call]) -> None:
+    """Record how the run ended, or that it is suspended; whatever is not taken, the conversation is set free."""
     suspended = _suspension(ended)
     if suspended is not None:
-        await run.commit(SuspensionRecorded(run.id, suspended.turn, suspended_state(run), run.suspensions + 1))
-        return
+        if await run.end(SuspensionRecorded(run.id, suspended.turn, suspended_state(run), run.suspensions + 1)):
+            return
+        unsettled += close_interrupted(run)
     for call in unsettled:
         await settle(run, call)
-    if not isinstance(ended, Failure):
-        await run.commit(RunEnded(run.id, "completed"))
+    cause = ended.failure() if isinstance(ended, Failure) and suspended is None else None
+    if run.journal_failure is None and await run.end(_ending(run, cause)):
         return
-    cause = ended.failure()
-    await run.commit(RunEnded(run.id, "interrupted" if isinstance(cause, RunInterrupted) else "failed", tag_of(cause)))
+    await run.insist(_ending(run, cause or run.journal_failure))
+
+
+def _ending(run: Run, cause: RunCause | None) -> RunEnded:
+    if cause is None:
+        return RunEnded(run.id, "completed")
+    return RunEnded(run.id, "interrupted" if isinstance(cause, RunInterrupted) else "failed", tag_of(cause))
 
 
 def _suspension(ended: Ended) -> RunSuspended | None:

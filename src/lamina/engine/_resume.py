@@ -56,6 +56,9 @@ def restore(run: Run, resumed: Resumed) -> object:
     Raises:
         ValueError: The record is of another agent, or of another version of this one.
     """
+    agent = run.prepared.agent.id
+    if resumed.agent not in (None, agent):
+        raise ValueError(f"the run is not one of the agent {agent}")
     kept = _KEPT.decode(resumed.state)
     if isinstance(kept, Failure):
         raise ValueError("the suspension's record cannot be read")
@@ -73,11 +76,18 @@ def restore(run: Run, resumed: Resumed) -> object:
 
 
 async def interpret_resumed(
-    run: Run, resumed: Resumed, given: object, decisions: Decisions
+    run: Run, resumed: Resumed, given: object, decisions: Decisions, shown: Mapping[str, str]
 ) -> Result[Completed[Any], RunCause]:
     """Go on with a run's open batch, and then as any run does.
 
     Stages 2 to 5 run again, on what is true now. A decision is bound to its call and to the arguments that were shown.
+
+    Args:
+        run: The run, restored.
+        resumed: What was suspended.
+        given: Its input.
+        decisions: What was decided of the calls of which the log has no decision.
+        shown: By call id, the digest of the arguments that somebody saw who made those.
     """
     system = instructions_for(run, given)
     if run.emit is not None:
@@ -88,14 +98,16 @@ async def interpret_resumed(
     open_batch(run, response)
     ended_by: ApprovalDenied | None = None
     for call in run.batch:
-        denied = await _again(run, call, resumed, decisions)
+        denied = await _again(run, call, resumed, decisions, shown)
         ended_by = ended_by or denied
     outcomes, ending = await conclude(run, run.batch, ended_by)
     run.state, decision = settled(run.state, run.prepared.policy, outcomes, ending)
     return await drive(run, system, decision, response)
 
 
-async def _again(run: Run, call: Call, resumed: Resumed, decisions: Decisions) -> ApprovalDenied | None:
+async def _again(
+    run: Run, call: Call, resumed: Resumed, decisions: Decisions, shown: Mapping[str, str]
+) -> ApprovalDenied | None:
     identity = call.key.call
     if identity in resumed.outcomes:
         call.outcome, call.settled = resumed.outcomes[identity], True
@@ -109,9 +121,9 @@ async def _again(run: Run, call: Call, resumed: Resumed, decisions: Decisions) -
             call.outcome = ToolRejected("denied", "The call was never shown to anybody.")
         return None
     request, recorded = asked.request, resumed.decisions.get(identity)
-    digest = digest_of(call.arguments)
-    bound_to = request.arguments_digest if recorded is None else recorded.arguments_digest
-    if digest != bound_to:
+    asked_of = request.arguments_digest
+    bound_to = shown.get(identity, asked_of) if recorded is None else recorded.arguments_digest
+    if not digest_of(call.arguments) == asked_of == bound_to:
         call.outcome = ToolRejected("denied", "The arguments are not those that were decided on.")
         return None
     if recorded is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from returns.result import Failure, Result, Success
 
 from lamina.call import CallKey, Outcome
-from lamina.conversation import History, Journal, JournalFailed, Record, Transcript
+from lamina.conversation import History, Journal, JournalFailed, Record, RunEnded, Transcript
 from lamina.effect import log
 from lamina.engine._emitter import Emitter
 from lamina.engine._failures import Completed, RunCause, RunFailure, RunReport
@@ -87,7 +87,10 @@ class Run:
 
     async def open(self, opening: tuple[Record, ...]) -> JournalFailed | None:
         """Commit a run's first records; gives what kept them from being taken."""
-        return None if await self.commit(*opening) else self.journal_failure
+        if await self.commit(*opening):
+            return None
+        self.unsure = []  # nothing has happened
+        return self.journal_failure
 
     def later(self, *records: Record) -> None:
         """Keep records for the next commit: what changes nothing by itself needs no commit of its own."""
@@ -106,10 +109,29 @@ class Run:
         if batch := (*self.pending, *records):
             batches.append(batch)
             self.pending = []
+        while batches and self.journal_failure is None:
+            await self._append(batches)
+        # What was not taken has happened all the same: it is tried once more when the run ends.
+        self.unsure = batches + self.unsure
+        return not batches
+
+    async def end(self, last: Record) -> bool:
+        """Append what waits together with what ends or suspends the run; refused, only the last record is let go."""
+        if await self.commit(last):
+            return True
+        kept = [tuple([record for record in batch if record is not last]) for batch in self.unsure]
+        self.unsure = [batch for batch in kept if batch]
+        return False
+
+    async def insist(self, ending: RunEnded) -> None:
+        """Append each batch that was not taken once more, and the ending by itself, whatever becomes of the others."""
+        if self.journal is None:
+            return
+        batches, self.unsure = [*self.unsure, *([tuple(self.pending)] if self.pending else []), (ending,)], []
+        self.pending = []
         while batches:
             if not await self._append(batches):
-                return False
-        return True
+                del batches[0]
 
     async def _append(self, batches: list[tuple[Record, ...]]) -> bool:
         """Append the first of some batches, and take it off; what is cut off is appended again, by the next commit."""

@@ -12,6 +12,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.conversation import (
     AlreadyDecided,
+    AppendConflict,
     ConversationBusy,
     ConversationError,
     Conversations,
@@ -20,8 +21,9 @@ from lamina.conversation import (
     RunLog,
     Transcript,
 )
+from lamina.conversation import RunSuspended as SuspensionRecorded
 from lamina.effect import Clock, log
-from lamina.engine import ConversationFailed, Decisions, Run, RunCause, RunSuspended, restore
+from lamina.engine import ConversationFailed, Decisions, Run, RunCause, RunSuspended, Waiting, restore
 
 Busy: TypeAlias = Literal["reject", "queue", "fork"]
 """What a run does whose conversation another run has: fail with `ConversationBusy`, wait for it, or go its own way."""
@@ -120,6 +122,8 @@ async def _claim(
         run.conversation = conversation
         run.journal = claimed.log
         run.transcript = Transcript(claimed.history)
+        if run.emit is not None:
+            run.emit.moved(conversation)
         for repair in claimed.repairs:
             log().warning("a conversation was repaired", conversation=conversation, repair=repair)
 
@@ -139,20 +143,14 @@ async def take_up(
     if isinstance(seen, Failure):
         return Failure(_cause(seen.failure()))
     found = seen.unwrap()
-    now = run.prepared.clock.now()
-    waiting = tuple(
-        [
-            each
-            for each in suspended.waiting
-            if each.call not in decisions
-            and each.call not in found.decisions
-            and ((asked := found.requests.get(each.call)) is None or not _expired(asked.request.expires_at, now))
-        ]
-    )
-    if waiting:
+    over = AlreadyDecided(suspended.conversation, suspended.run)
+    if found.turn != suspended.turn:  # what is decided here was asked by an earlier suspension of the run
+        return Failure(over)
+    if waiting := _undecided(found, decisions, run.prepared.clock.now()):
         run.conversation = suspended.conversation
         still = RunSuspended(suspended.conversation, suspended.run, suspended.agent, suspended.turn, waiting)
         return Failure(still)
+    restore(run, found)  # raises where that cannot be done, and then the run stays suspended
     answers: list[Result[tuple[Resumed, object], RunCause]] = []
 
     async def resume() -> None:
@@ -161,15 +159,37 @@ async def take_up(
             answers.append(Failure(_cause(answer.failure())))
             return
         resumed = answer.unwrap()
+        if resumed.turn != suspended.turn:  # it was resumed, and suspended again, since it was looked at
+            again = SuspensionRecorded(suspended.run, resumed.turn, resumed.state, resumed.nth + 1)
+            await resumed.claim.log.append(again)
+            answers.append(Failure(over))
+            return
         run.conversation = suspended.conversation
         answers.append(Success((resumed, restore(run, resumed))))
 
+    run.journal = None  # until it has the conversation, it keeps nothing
     await owned(resume)
     return answers[0]
 
 
-def _expired(at: datetime | None, now: datetime) -> bool:
-    return at is not None and at <= now
+def _undecided(found: Resumed, decisions: Decisions, now: datetime) -> tuple[Waiting, ...]:
+    """Give what the log says is still to be decided, whatever a reference says."""
+    return tuple(
+        [
+            Waiting(
+                call=call,
+                tool=asked.request.tool,
+                approval=asked.request.id,
+                summary=asked.request.summary,
+                arguments_digest=asked.request.arguments_digest,
+            )
+            for call, asked in found.requests.items()
+            if call not in decisions
+            and call not in found.decisions
+            and call not in found.outcomes
+            and (asked.request.expires_at is None or asked.request.expires_at > now)
+        ]
+    )
 
 
 def _cause(error: ConversationError | AlreadyDecided) -> RunCause:
@@ -209,5 +229,6 @@ class Keeper:
             if isinstance(renewed, Failure):
                 failure = renewed.failure()
                 log().warning("a lease was not renewed", run=self._run.id, why=str(failure))
-                self._run.journal_failure = self._run.journal_failure or failure
-                return
+                if isinstance(failure.cause, AppendConflict):  # another has the conversation
+                    self._run.journal_failure = self._run.journal_failure or failure
+                    return

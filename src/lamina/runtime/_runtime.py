@@ -230,7 +230,8 @@ class Runtime(Generic[Have]):
                 return Failure(taken.failure())
             resumed, encoded = taken.unwrap()
             keeper.begin()
-            return await interpret_resumed(run, resumed, encoded, given)
+            shown = {each.call: each.arguments_digest for each in suspended.waiting}
+            return await interpret_resumed(run, resumed, encoded, given, shown)
 
         try:
             return await run_to_end(run, work, core.settle)
@@ -286,7 +287,10 @@ class Runtime(Generic[Have]):
             raise ConstructionError([Problem("MISSING", "conversation=", lines, 'rt.run(..., conversation="...")')])
         run_id = run or prepared.ids.new("run")
         emit = None if sink is None else Emitter(sink, run_id, conversation, binding.agent.id, prepared.clock)
-        return Run(run_id, prepared, self._given, history, emit), place
+        made = Run(run_id, prepared, self._given, history, emit)
+        if place is not None:
+            made.journal = None  # until it has its conversation, whose log is its journal
+        return made, place
 
 
 class Open(Generic[Have, Seeded]):
