@@ -50,7 +50,7 @@ async def interpret(run: Run, given: object, enter: Enter | None = None) -> Resu
     text = str(run.input) if agent.plain_input else agent.input.encode_json(given).unwrap().decode()
     system = instructions_for(run, given)
     if enter is not None:
-        opening = (RunBegan(run.id, agent.id), InputRecorded(run.id, f"{run.id}/0", "user", run.author, text))
+        opening = (RunBegan(run.id, agent.id), InputRecorded(run.id, f"{run.id}:0", "user", run.author, text))
         if (refused := await enter(opening)) is not None:
             return Failure(refused)
     run.transcript.say(UserMessage.of(text))
@@ -112,7 +112,7 @@ async def drive(
                 run.transcript.say(repair := repair_message(problems))
                 if run.journal is not None:
                     answered = ResponseDeclared(run.id, run.state.turn, response.message, response.usage)
-                    asked_for = f"{run.id}/{run.state.turn}"
+                    asked_for = f"{run.id}:{run.state.turn}"
                     run.later(answered, InputRecorded(run.id, asked_for, "directive", None, repair.text))
                 if emit is not None:
                     emit(OutputRejected, turn=run.state.turn, problems=problems)

@@ -72,7 +72,7 @@ async def test_records_come_in_order_with_deterministic_ids(observed: bool) -> N
 
     assert [record.id for record in journal.records] == [
         "began:run-1",
-        "input:run-1/0",
+        "input:run-1:0",
         "declared:run-1/1",
         "asked:run-1/1/call-3",
         "decided:run-1/1/call-3",
@@ -204,7 +204,7 @@ async def test_a_run_whose_input_is_not_taken_does_not_begin(how: str) -> None:
     journal = Failing(InputRecorded, how, times=1)
     done = await run_with(journal, say("done"))
 
-    assert done.result.failure().cause.record == "input:run-1/0"
+    assert done.result.failure().cause.record == "input:run-1:0"
     assert done.requests == ()
     assert journal.records == (RunEnded("run-1", "failed", "JournalFailed"),)
 
