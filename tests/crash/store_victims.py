@@ -84,19 +84,26 @@ def tell(pipe: int, what: str) -> None:
     os.write(pipe, f"{what}\n".encode())
 
 
-def die_at(failpoint: int, before: bool, pipe: int) -> None:
-    """Have this process kill itself before or after the statement of that number."""
+Failpoint = tuple[str, int]
+"""The first word of statements, and the number of the one that is meant; without a word, all are counted."""
+
+WORDS = ("BEGIN", "SAVEPOINT", "UPDATE", "INSERT", "RELEASE", "COMMIT")
+
+
+def die_at(failpoint: Failpoint, before: bool, pipe: int) -> None:
+    """Have this process kill itself before or after that statement."""
+    word, number = failpoint
     count = 0
 
     class Watched(sqlite3.Connection):
         def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
             nonlocal count
-            count += 1
-            here = count == failpoint
+            count += sql.startswith(word)
+            here = count == number and sql.startswith(word)
             if here and before:
                 die(sql)
             cursor = super().execute(sql, *parameters)
-            if here:
+            if here:  # an insertion of what is there has raised by now, and its victim is killed from outside
                 die(sql)
             return cursor
 
@@ -107,7 +114,7 @@ def die_at(failpoint: int, before: bool, pipe: int) -> None:
     sqlite3.connect = partial(sqlite3.connect, factory=Watched)  # type: ignore[assignment]
 
 
-def kill_one(path: Path, failpoint: int | None, before: bool, moment: float) -> tuple[bool, list[str]]:
+def kill_one(path: Path, failpoint: Failpoint | None, before: bool, moment: float) -> tuple[bool, list[str]]:
     """Fork a victim, see it die, and give whether it was killed and what it told."""
     out, into = os.pipe()
     pid = os.fork()
@@ -123,7 +130,7 @@ def kill_one(path: Path, failpoint: int | None, before: bool, moment: float) -> 
             os._exit(0)
     os.close(into)
     told = b""
-    end = time.monotonic() + (moment if failpoint is None else 30)
+    end = time.monotonic() + (moment if failpoint is None else 1.0)
     while True:
         ready, _, _ = select.select([out], [], [], max(0.0, end - time.monotonic()))
         if not ready:
@@ -191,9 +198,14 @@ def main(folder: Path, kills: int, seed: int) -> None:
     last: dict[str, int] = {}
     path = folder / "log.db"
     while killed["at random"] + killed["at failpoints"] < kills and len(problems) < 10:
-        failpoint = None if killed["at random"] <= killed["at failpoints"] else random.randint(10, 90)
-        dead, told = kill_one(path, failpoint, random.random() < 0.5, random.uniform(0.005, LONGEST))
-        killed["at random" if failpoint is None else "at failpoints"] += dead
+        failpoint: Failpoint | None = None
+        if killed["at random"] > killed["at failpoints"]:
+            word = WORDS[killed["at failpoints"] % len(WORDS)]
+            failpoint = word, random.randint(1, 5 if word in ("BEGIN", "COMMIT") else 30)
+        before = killed["at failpoints"] // len(WORDS) % 2 == 0
+        dead, told = kill_one(path, failpoint, before, random.uniform(0.005, LONGEST))
+        reached = any(line.startswith("at ") for line in told)
+        killed["at failpoints" if reached else "at random"] += dead
         for line in told:
             match line.split():
                 case ["ok", conversation, seq]:
@@ -203,14 +215,14 @@ def main(folder: Path, kills: int, seed: int) -> None:
                 case _:
                     problems.append(line)
         problems += wrong_with(path, answered)
-        if sum(killed.values()) % 20 == 0:
+        if sum(killed.values()) % 10 == 0:
             last = {conversation: max(seq, last.get(conversation, 0)) for conversation, seq in answered.items()}
             forget(path)
             answered.clear()
-    for failpoint in range(1, 40, 2):  # a database that is being made
+    for number in range(1, 40, 2):  # a database that is being made
         for before in (True, False):
-            new = folder / f"new-{failpoint}-{before}.db"
-            dead, told = kill_one(new, failpoint, before, 0)
+            new = folder / f"new-{number}-{before}.db"
+            dead, told = kill_one(new, ("", number), before, 0)
             killed["while it was made"] += dead
             problems += wrong_with(new, {line.split()[1]: int(line.split()[2]) for line in told if line[:2] == "ok"})
             _, told = kill_one(new, None, False, 0.05)

@@ -34,5 +34,4 @@ def test_nothing_is_torn_when_writers_are_killed(tmp_path: Path, capsys: pytest.
     assert seen["killed"]["while it was made"] >= 30
     assert len(seen["answered"]) == store_victims.CONVERSATIONS
     assert min(seen["answered"].values()) > 0
-    words = {"BEGIN", "SAVEPOINT", "UPDATE", "INSERT", "RELEASE", "COMMIT"}
-    assert {f"{when} {word}" for when in ("before", "after") for word in words} <= set(seen["points"])
+    assert {f"{when} {word}" for when in ("before", "after") for word in store_victims.WORDS} <= set(seen["points"])

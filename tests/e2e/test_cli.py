@@ -6,6 +6,7 @@ import json
 import shlex
 import signal
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,7 @@ app = (
                  call_tool("quick") & call_tool("slow_read") & call_tool("slow_write"), say("done")))
     .agent(agent("stubborn", stubborn, call_tool("stubborn"), say("done")))
     .agent(agent("talker", quick, say("hello")))
+    .agent(agent("lengthy", quick, say("word " * 40 + "end")))
     .agent(agent("hostile", quick, say("[bold]no markup[/bold] \\x1b[2J\\x07\\u202e and \\x9b2J")))
 )
 '''
@@ -238,6 +240,30 @@ def test_an_input_of_another_type_is_json(typed: Path) -> None:
     assert "$.count" in wrong.stderr
 
 
+@pytest.mark.parametrize("handler", ["strict", "surrogateescape"])
+def test_an_input_that_is_no_text_is_refused(slow: Path, handler: str) -> None:
+    done = subprocess.run(
+        [*LAMINA, "run", "slow:app", "talker", "-"],
+        input=b"\xff\xfe",
+        capture_output=True,
+        cwd=slow,
+        env=environment(PYTHONIOENCODING=f"utf-8:{handler}"),
+        timeout=PATIENCE,
+    )
+
+    assert (done.returncode, done.stderr) == (2, b"lamina: The input is no UTF-8 text.\n")
+
+
+def test_an_answer_is_never_broken_into_lines_in_a_pipe(slow: Path) -> None:
+    done = run_lamina("run", "slow:app", "lengthy", "x", cwd=slow)
+
+    assert f"\n{'word ' * 40}end\n" in done.stdout
+
+
+def test_the_version_is_told() -> None:
+    assert run_lamina("--version").stdout == f"lamina {version('lamina')}\n"
+
+
 def test_a_failed_run_ends_with_one_and_its_reason(typed: Path) -> None:
     done = run_lamina("run", "orders:failing", "x", cwd=typed)
     machine = run_lamina("run", "orders:failing", "x", "--json", cwd=typed)
@@ -311,6 +337,15 @@ def test_the_key_that_a_provider_needs_is_asked_for(typed: Path) -> None:
         "lamina: The model openai:gpt-5 cannot be used here without OPENAI_API_KEY.\n  export "
     )
     assert "Traceback" not in done.stderr
+
+
+def test_an_address_that_is_none_is_told_as_what_it_is(typed: Path) -> None:
+    done = run_lamina("run", "orders:failing", "x", "--model", "openai:m", "--base-url", "127.0.0.1:1/v1", cwd=typed)
+
+    assert (done.returncode, done.stderr) == (
+        2,
+        "lamina: The model openai:m cannot be used here: base_url: it begins with http:// or https://, and a host.\n",
+    )
 
 
 def test_without_rich_the_command_says_what_to_install() -> None:

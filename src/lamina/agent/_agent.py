@@ -151,6 +151,9 @@ class Agent(Generic[In, I, O]):
         if inspect.iscoroutinefunction(instructions):
             line = f"instructions are a text, or a plain function of the input that gives one  {where}"
             problems.append(Problem("AGENT", f'agent "{id}"', (line,)))
+        if toolkit is not None and not isinstance(toolkit, Tools):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types
+            line = f"its toolkit is a tool, or tools put together with |, and no {type(toolkit).__name__}  {where}"
+            problems.append(Problem("AGENT", f'agent "{id}"', (line,), "toolkit=first | second, each under @tool(...)"))
         described: dict[str, Codec[Any] | None] = {}
         for role, kind in (("input", input), ("output", output)):
             try:
@@ -185,6 +188,13 @@ class Agent(Generic[In, I, O]):
 
         Args:
             model: A layer that offers `LanguageModel`, private to this binding; or a model that is there already.
+
+        Raises:
+            ConstructionError: It is neither.
         """
+        where = caller_where()
         layer = bind(LanguageModel).value(model) if isinstance(model, LanguageModel) else model
-        return Binding(agent=self, model=layer, where=caller_where())
+        if not isinstance(layer, Layer):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types
+            line = f"its model is a layer that offers LanguageModel, or a LanguageModel  {where}"
+            raise ConstructionError([Problem("AGENT", f'agent "{self.id}"', (line,), 'agent.on(openai_model("..."))')])
+        return Binding(agent=self, model=layer, where=where)

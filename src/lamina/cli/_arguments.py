@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,9 +22,18 @@ class _Parser(argparse.ArgumentParser):
         )
 
 
+class _Version(argparse.Action):
+    """Prints the version, which is looked up only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"lamina {version('lamina')}")
+        parser.exit()
+
+
 def parser() -> argparse.ArgumentParser:
     """Make the parser of `lamina`."""
     root = _Parser("lamina", description="Watch a demo, run an agent, check an application.")
+    root.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     demo = commands.add_parser("demo", help="watch an agent triage a folder of bug reports")

@@ -49,9 +49,9 @@ def read_input(binding: AnyBinding, given: str) -> object:
     """Give the agent's input: its text as it is, or JSON for any other type; `-` is standard input.
 
     Raises:
-        UsageError: The JSON does not fit the type; every problem is named.
+        UsageError: It is no text, or the JSON does not fit the type; every problem is named.
     """
-    text = sys.stdin.read() if given == "-" else given
+    text = _text_of(given)
     agent = binding.agent
     if agent.plain_input:
         return text
@@ -61,6 +61,17 @@ def read_input(binding: AnyBinding, given: str) -> object:
             f"The input does not fit agent {printable(agent.id)}, which takes JSON:", *decoded.failure().problems
         )
     return decoded.unwrap()
+
+
+def _text_of(given: str) -> str:
+    if given == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - it is, where it was closed
+        raise UsageError("There is no standard input to read.")
+    try:
+        text = sys.stdin.read() if given == "-" else given
+        text.encode()  # bytes that are no UTF-8 may have come in as lone surrogates
+    except UnicodeError:
+        raise UsageError("The input is no UTF-8 text.") from None
+    return text
 
 
 def on_model(app: AnyApp, binding: AnyBinding, model: Any) -> tuple[AnyApp, AnyBinding]:  # Any: a model's layer

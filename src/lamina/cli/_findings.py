@@ -18,7 +18,7 @@ def show_triage(screen: Screen, answer: JsonValue) -> None:
     decoded = codec(Triage).decode(answer)
     if isinstance(decoded, Failure):
         for line in pretty(answer, screen.width):
-            screen.line(line)
+            screen.raw(line)
         return
     triage = decoded.unwrap()
     screen.line(printable(triage.summary))

@@ -48,11 +48,11 @@ class ModelChoice:
 
             return openai_model(self.name, base_url=self.base_url)
         except ConstructionError as error:
-            lacking = ", ".join(printable(problem.subject) for problem in error.problems)
+            lacking = [printable(problem.subject) for problem in error.problems if problem.kind == "MISSING"]
+            wrong = [printable(problem.subject) for problem in error.problems if problem.kind != "MISSING"]
+            why = (f" without {', '.join(lacking)}" if lacking else "") + (f": {'; '.join(wrong)}" if wrong else "")
             mend = dict.fromkeys(problem.write for problem in error.problems if problem.write is not None)
-            raise UsageError(
-                f"The model {printable(self.title)} cannot be used here without {lacking}.", *mend
-            ) from None
+            raise UsageError(f"The model {printable(self.title)} cannot be used here{why}.", *mend) from None
 
 
 def model_choice(text: str | None, base_url: str | None) -> ModelChoice | None:

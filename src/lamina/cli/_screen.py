@@ -65,9 +65,16 @@ class Screen:
         self.console.print(Text.assemble(" " * indent, rest), soft_wrap=True)
 
     def raw(self, text: Text | str) -> None:
-        """Print a line that is never wrapped: a path in it can be copied, and found by grep."""
+        """Print a line that is never wrapped: a path in it can be copied, JSON stays JSON, and grep finds both."""
         self._make_room()
         self.console.print(text if isinstance(text, Text) else Text(text), soft_wrap=True)
+
+    def prose(self, text: str) -> None:
+        """Print a line of an answer: wrapped for a person at a terminal, and as it is into a file or a pipe."""
+        if self.console.is_terminal:
+            self.line(text)
+        else:
+            self.raw(text)
 
     def row(self, left: Text, right: str = "") -> None:
         """Print one line: what is left is cut to fit, what is right stands at the right edge where there is room."""

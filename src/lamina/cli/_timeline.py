@@ -148,7 +148,7 @@ class Timeline:
         if failure is None:
             if isinstance(self._answer, str):
                 for line in printable_lines(self._answer):
-                    self._screen.line(line)
+                    self._screen.prose(line)
             else:
                 self._show_answer(self._answer)
             self._screen.line()
@@ -233,4 +233,4 @@ class Timeline:
 
     def _show_json(self, value: JsonValue) -> None:
         for line in pretty(value, self._screen.width):
-            self._screen.line(line)
+            self._screen.raw(line)

@@ -146,27 +146,41 @@ class Hosts:
         came_out = await outlast(throw(held, cancelled), guard, self._close_timeout)
         if came_out is cancelled:
             raise cancelled
-        error = came_out or RuntimeError(f"{leaf} ended while it was in use  {leaf.where}")
+        error = came_out or _ended_in_use(held)
         self._gate.blame(error)
         return error
 
     async def _leave_after_users(self, cell: Cell, held: Held, guard: anyio.CancelScope) -> BaseException | None:
         """Leave a resource when all that was made of it has been; each of those has its own deadline.
 
-        Where they have used up the time, there is a little left for this one.
+        Where they have used up the time, there is a little left for this one. The shield lets in no cancel but that of
+        the resource's own scope: then nothing can be waited for in it any more, and it is left before its users.
         """
-        waiting, seen = list(cell.users), set[int]()
-        while waiting:
-            user = waiting.pop()
-            if id(user) in seen:
-                continue
-            seen.add(id(user))
-            waiting.extend(user.users)
-            if user.closed is not None:
-                await user.closed.wait()
+        died: BaseException | None = None
+        try:
+            await _all_closed(cell)
+        except anyio.get_cancelled_exc_class() as cancelled:
+            died = cancelled
         assert self._deadline is not None
         guard.deadline = max(self._deadline, anyio.current_time() + min(GRACE, self._close_timeout))
-        return await finish(held)
+        return await finish(held) if died is None else await throw(held, died) or _ended_in_use(held)
+
+
+async def _all_closed(cell: Cell) -> None:
+    """Wait for all that was made of a cell, and of that."""
+    waiting, seen = list(cell.users), set[int]()
+    while waiting:
+        user = waiting.pop()
+        if id(user) in seen:
+            continue
+        seen.add(id(user))
+        waiting.extend(user.users)
+        if user.closed is not None:
+            await user.closed.wait()
+
+
+def _ended_in_use(held: Held) -> RuntimeError:
+    return RuntimeError(f"{held[0]} ended while it was in use  {held[0].where}")
 
 
 async def _awaited(leaf: Leaf, values: list[Any]) -> tuple[Up | Failed, Held | None]:  # Any: services

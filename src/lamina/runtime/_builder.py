@@ -9,7 +9,18 @@ from typing import Any, Generic, Never, TypeVar, cast
 import attrs
 
 from lamina.agent import Binding
-from lamina.effect import Buildable, ConstructionError, Layer, Parts, Plan, Program, Subset, empty_layer
+from lamina.effect import (
+    Buildable,
+    ConstructionError,
+    Layer,
+    Parts,
+    Plan,
+    Problem,
+    Program,
+    Subset,
+    caller_where,
+    empty_layer,
+)
 from lamina.runtime._assemble import assemble, duplicate_agent
 
 In = TypeVar("In", covariant=True)
@@ -58,8 +69,11 @@ class RuntimeBuilder(Generic[In, Out, Err]):
         """Add an agent with its model.
 
         Raises:
-            ConstructionError: Another agent has its id.
+            ConstructionError: Another agent has its id, or this one has no model yet.
         """
+        if not isinstance(binding, Binding):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types
+            line = f"is no agent with its model  {caller_where()}"
+            raise ConstructionError([Problem("AGENT", type(binding).__name__, (line,), ".agent(agent.on(model))")])
         first = self.agents.get(binding.agent.id)
         if first is not None:
             raise ConstructionError([duplicate_agent(first, binding)])

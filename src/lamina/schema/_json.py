@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any, NoReturn, TypeGuard, cast
 
 import attrs
@@ -18,6 +19,8 @@ JsonValue = TypeAliasType("JsonValue", "dict[str, JsonValue] | list[JsonValue] |
 
 _MAX_NODES = 1 << 20
 """More values than this are in no text of the default size; it bounds values that share their parts many times over."""
+LARGEST = int(sys.float_info.max)
+"""The largest integer that a JSON text may hold: the parser refuses what is infinite as a double."""
 _ALL_NINES = bytes.maketrans(b"012345678", b"9" * 9)
 _LONG_NUMBER = b"9" * 19
 _WHY = {
@@ -140,7 +143,7 @@ def _why_not(data: bytes, error: orjson.JSONDecodeError) -> str:
 
 
 def dump(value: JsonValue) -> bytes:
-    """Write a JSON value as UTF-8 text; integers of any size keep every digit."""
+    """Write a JSON value as UTF-8 text; integers keep every digit."""
     try:
         return orjson.dumps(value)
     except TypeError:  # an integer beyond 64 bits
@@ -149,8 +152,10 @@ def dump(value: JsonValue) -> bytes:
 
 def _fault(value: object) -> str | None:
     """Say why something that holds no list or object is no JSON value."""
-    if value is None or type(value) in (bool, int):
+    if value is None or type(value) is bool:
         return None
+    if type(value) is int:
+        return None if -LARGEST <= value <= LARGEST else "expected number in the range of a double"
     if type(value) is float:
         return None if value - value == 0 else "expected finite number"
     if type(value) is str:

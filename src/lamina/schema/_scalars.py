@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from lamina.schema._describe import Definitions
-from lamina.schema._json import is_text
+from lamina.schema._json import LARGEST, is_text
 from lamina.schema._limits import NO_CHECKS, NUMBER_KEYWORDS, TEXT_KEYWORDS, Checks, Limit, limit_checks
 from lamina.schema._mismatch import bad
 from lamina.schema._shape import Hook, Kind, Schema, Shape
@@ -84,7 +84,7 @@ def _text(value: Any, _: object = None) -> str:
 
 def _read_integer(value: Any, _: object = None) -> int:
     if type(value) is int:
-        return value
+        return _write_integer(value)
     if type(value) is float and value.is_integer():
         if -_EXACT <= value <= _EXACT:
             return int(value)
@@ -95,6 +95,8 @@ def _read_integer(value: Any, _: object = None) -> int:
 def _write_integer(value: Any) -> int:
     if type(value) is not int:
         raise bad("expected integer")
+    if not -LARGEST <= value <= LARGEST:
+        raise bad("expected number in the range of a double")
     return value
 
 
@@ -131,7 +133,10 @@ def _null(value: Any, _: object = None) -> None:
 TEXT = Scalar(frozenset({"string"}), (str,), {"type": "string"}, _text, _text, TEXT_KEYWORDS)
 """`str`; its length counts code points, as JSON Schema does."""
 INTEGER = Scalar(frozenset({"integer"}), (int,), {"type": "integer"}, _read_integer, _write_integer, NUMBER_KEYWORDS)
-"""`int` of any size. JSON Schema takes `3.0` for an integer, so it is one here, as far as doubles are exact (2**53)."""
+"""`int`, exact up to what a double can hold, 309 digits: JSON texts beyond that are refused, so values are, too.
+
+JSON Schema takes `3.0` for an integer, so it is one here, as far as doubles are exact (2**53).
+"""
 NUMBER = Scalar(
     frozenset({"integer", "number"}), (float, int), {"type": "number"}, _read_number, _write_number, NUMBER_KEYWORDS
 )

@@ -80,7 +80,10 @@ class Written(Shape):
         def write(value: Any) -> str:
             if type(value) is not python:
                 raise bad(f"expected {name}")
-            text = render(value)
+            try:
+                text = render(value)
+            except ArithmeticError:  # a time that its offset moves out of the calendar
+                raise bad(f"{name} out of range") from None
             if matches(text) is None:
                 raise bad(f"{name} out of range")
             return text

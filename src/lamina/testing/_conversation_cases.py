@@ -14,6 +14,7 @@ from returns.result import Failure, Result, Success
 from lamina.approval import ApprovalRequest
 from lamina.call import (
     CallKey,
+    Outcome,
     ToolDefect,
     ToolFailure,
     ToolInvalidInput,
@@ -188,7 +189,7 @@ def every_record() -> tuple[Record, ...]:
         recoverable=True,
         expires_at=datetime(2026, 1, 2, 3, 4, 5, 678901, UTC),
     )
-    outcomes = [
+    outcomes: list[Outcome] = [
         ToolSuccess({"text": "\u0000", "big": -(2**80), "none": None}),
         ToolFailure(Gone("a"), {"_tag": "Gone", "path": "a"}),
         ToolRejected("no-such-tool", "There is none.", ("read", "write")),

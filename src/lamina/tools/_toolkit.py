@@ -27,6 +27,8 @@ class Tools(ABC, Generic[In]):
 
     def __or__(self, other: Tools[R2]) -> Toolkit[In | R2]:
         """Put two toolkits together; two tools of one name are refused."""
+        if not isinstance(other, Tools):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types
+            raise TypeError(f"{other!r} is no tool; write @tool(...) above a function")
         return Toolkit((*self.tools, *other.tools))
 
     def __iter__(self) -> Iterator[Tool[Any, Any, Any]]:

@@ -74,6 +74,26 @@ def test_everything_that_is_wrong_with_an_agent_comes_at_once() -> None:
     assert [problem.kind for problem in refused.value.problems] == ["AGENT", "AGENT", "SCHEMA", "SCHEMA"]
 
 
+@pytest.mark.parametrize("toolkit", [[echo], (echo, write), len, "echo"])
+def test_what_is_no_toolkit_is_refused_with_the_way_to_write_one(toolkit: object) -> None:
+    with pytest.raises(
+        ConstructionError, match=r"(?s)AGENT agent \"tester\".*no \w+  .*test_agent.py:.*toolkit=first \|"
+    ):
+        agent(toolkit=toolkit)
+
+
+def test_what_is_no_tool_cannot_be_put_to_one() -> None:
+    undecorated: Any = len
+    with pytest.raises(TypeError, match=r"len.* is no tool; write @tool"):
+        echo | undecorated
+
+
+@pytest.mark.parametrize("model", ["gpt-5", None, ScriptedModel])
+def test_what_is_no_model_is_refused_at_its_place(model: Any) -> None:
+    with pytest.raises(ConstructionError, match=r"(?s)AGENT agent \"tester\".*offers LanguageModel.*test_agent.py:"):
+        agent().on(model)
+
+
 def test_agents_and_bindings_are_known_by_identity() -> None:
     one, model = agent(), ScriptedModel()
 

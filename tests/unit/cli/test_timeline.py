@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -167,6 +168,14 @@ def test_notes() -> None:
         "  ! 800 of 1,000 tokens are used",
         "  ! 3 events came too fast to be shown",
     ]
+
+
+def test_json_is_never_broken_within_a_text() -> None:
+    shown, long = Shown(), "word " * 40
+    shown.see(RunCompleted, output={"a": long, "b": [long]}, turns=1, finish_reason="completed")
+    shown.timeline.end(Success(Completed("", REPORT)), 0.5)
+
+    assert json.loads("".join(shown.lines[:-1])) == {"a": long, "b": [long]}
 
 
 def test_a_text_is_shown_as_it_is_and_json_in_few_lines() -> None:

@@ -507,6 +507,37 @@ async def test_a_resource_that_dies_shuts_the_environment_and_close_raises_it() 
     assert ledger.released == ["B"]
 
 
+async def test_a_resource_that_dies_while_its_users_are_released_is_left_at_once() -> None:
+    closing, left = anyio.Event(), list[str]()
+
+    async def background() -> None:
+        await closing.wait()
+        raise ValueError("dead")
+
+    @scoped
+    async def fragile() -> AsyncIterator[A]:
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(background)
+                yield A()
+        finally:
+            left.append("fragile")
+
+    @scoped
+    async def user(a: A) -> AsyncIterator[B]:
+        yield B()
+        closing.set()
+        await anyio.wait_all_tasks_blocked()
+        left.append("user")
+
+    ledger = Ledger()
+    environment = await opened(fragile | user | resource(ledger, C))
+    with pytest.raises(ExceptionGroup) as caught:
+        await environment.close()
+    assert caught.value.subgroup(ValueError) is not None
+    assert (left, ledger.released) == (["fragile", "user"], ["C"])
+
+
 async def test_what_a_release_raises_comes_out_of_close_and_the_others_are_released() -> None:
     ledger = Ledger()
 

@@ -139,6 +139,15 @@ def test_two_agents_of_one_id_are_refused_with_both_places() -> None:
     assert reports(RuntimeBuilder().program(first).program(first)) == []
 
 
+async def test_an_agent_without_its_model_is_refused_with_the_line_to_write() -> None:
+    unbound: Any = agent_with(echo)
+    with pytest.raises(ConstructionError, match=r"(?s)AGENT Agent.*test_assemble.py:.*\.agent\(agent\.on\(model\)\)"):
+        RuntimeBuilder().agent(unbound)
+    async with build(RuntimeBuilder()) as rt:
+        with pytest.raises(ConstructionError, match=r"(?s)PROGRAM Agent.*test_assemble.py:.*agent\.on\(model\)"):
+            await rt.run(unbound, "x")
+
+
 def test_two_groups_of_one_name_are_refused() -> None:
     made = [
         tool(name=name, groups=(ConcurrencyGroup("net", 1),))(_say)  # type: ignore[call-overload]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -69,6 +70,20 @@ def test_what_is_no_json_is_one_clear_problem(text: str | bytes, why: str) -> No
 )
 def test_what_is_json_reads_as_the_standard_library_reads_it(text: str) -> None:
     assert ANY.decode_json(text) == Success(json.loads(text))
+
+
+@pytest.mark.parametrize("described", [int, list[int], JsonValue])
+def test_an_integer_that_no_text_could_bring_back_is_refused_both_ways(described: Any) -> None:
+    of, largest = codec(described), int(sys.float_info.max)
+    for beyond in (largest + 2**1000, -(10**400), 10**5000):
+        value = [beyond] if described == list[int] else beyond
+        for refused in (of.decode(value), of.encode(value), of.encode_json(value)):
+            assert isinstance(refused, Failure)
+        assert not is_json(value)
+    for good in (largest, -largest):
+        value = [good] if described == list[int] else good
+        assert of.decode_json(of.encode_json(value).unwrap()) == Success(value)
+    assert codec(int).encode(10**400).failure().problems == ("$: expected number in the range of a double",)
 
 
 def test_integers_keep_every_digit() -> None:

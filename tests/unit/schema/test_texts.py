@@ -66,6 +66,7 @@ def test_other_texts_are_refused(described: Any, text: object) -> None:
     [
         (dt.datetime, dt.datetime(2020, 1, 1)),
         (dt.datetime, dt.date(2020, 1, 1)),
+        (dt.datetime, dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(seconds=30)))),
         (dt.date, dt.datetime(2020, 1, 1, tzinfo=UTC)),
         (dt.time, dt.time(1, tzinfo=UTC)),
         (dt.timedelta, dt.timedelta.max),
