@@ -1,4 +1,4 @@
-"""What other frameworks get wrong, as tests: the probes (`p1` to `p10`) and the reported issues (`row_n`), on every store.
+"""What other frameworks get wrong, as tests on every store: probes (`p1` to `p10`) and reported issues (`row_n`).
 
 Each is named by its number in the comparison that it comes from; the issue is named where it is public.
 """
@@ -95,7 +95,7 @@ async def test_p1_p2_an_unknown_tool_and_a_wrong_argument_are_told_and_the_run_g
 
 @on_every_store
 async def test_p3_row_15_a_tool_that_breaks_costs_its_siblings_nothing_and_tells_nobody_its_text(
-    kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    kind: str, tmp_path: Path
 ) -> None:
     gate, model = (
         Gate(),
@@ -113,7 +113,7 @@ async def test_p3_row_15_a_tool_that_breaks_costs_its_siblings_nothing_and_tells
         log = await talk.log()
         exported = (await talk.conversations.export("c")).unwrap()
     assert (told["s"], told["b"]["_tag"], told["o"]) == (1, "ToolDefect", 6)
-    sinks = [repr(result), repr(events), repr([each for each in log]), "".join(exported), repr(model.requests)]
+    sinks = [repr(result), repr(events), repr(list(log)), "".join(exported), repr(model.requests)]
     assert [SECRET in sink for sink in sinks] == [False] * len(sinks)
     assert SECRET not in repr([attrs.asdict(event, recurse=False) for event in events])
 
@@ -128,8 +128,9 @@ async def test_p4_row_1_a_cancelled_batch_keeps_what_finished_and_the_next_reque
     async with talking(Place(kind, tmp_path)) as talk:
         async with talk.rt.start(agent.on(ScriptedModel(turn)), "go", conversation="c") as run:
             await gate.entered.wait()
-            while not any(isinstance(entry.record, ResultSettled) for entry in await talk.log()):
-                await asyncio.sleep(0)
+            async with asyncio.timeout(20):
+                while not any(isinstance(entry.record, ResultSettled) for entry in await talk.log()):  # noqa: ASYNC110 - a store has no event for it
+                    await asyncio.sleep(0)
             run.interrupt()
             assert isinstance((await run.result()).failure().cause, RunInterrupted)
         told = await told_after(talk, agent)

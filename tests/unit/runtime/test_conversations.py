@@ -10,6 +10,7 @@ import pytest
 from returns.result import Failure, Success
 
 from lamina.approval import ScriptedApproval
+from lamina.call import CallKey, ToolSuccess
 from lamina.conversation import (
     AppendConflict,
     CallStarted,
@@ -19,12 +20,13 @@ from lamina.conversation import (
     JournalFailed,
     NotAllowed,
     RepairAnnotated,
+    ResponseDeclared,
     ResultSettled,
     history_problems,
 )
 from lamina.effect import ConstructionError, Try
 from lamina.engine import ConversationFailed, PolicyExceeded, RunInterrupted
-from lamina.model import Authentication, UserMessage
+from lamina.model import AssistantMessage, Authentication, ToolCall, UserMessage
 from lamina.runtime import RuntimeBuilder, build
 from lamina.store import StoreFull
 from lamina.testing import ScriptedModel, VirtualClock, call_tool, fail, say
@@ -289,16 +291,11 @@ async def test_a_run_that_is_gone_is_repaired_once_and_reported_once(
     clock, place = VirtualClock(), Place(kind, tmp_path)
     async with talking(place, clock=clock, approval=yes) as talk:
         claim = (await talk.conversations.claim("c", "gone")).unwrap()
-        from lamina.call import CallKey
-        from lamina.conversation import ResponseDeclared
-        from lamina.model import AssistantMessage, ToolCall
-
         response = AssistantMessage((ToolCall("x", "act", '{"text":"a"}'), ToolCall("y", "act", '{"text":"b"}')))
         key = CallKey("gone", 1, "x")
         await claim.log.append(ResponseDeclared("gone", 1, response))
         await claim.log.append(CallStarted(key, "digest", None))
-        clock_past = clock.advance(31)
-        await clock_past
+        await clock.advance(31)
         model = ScriptedModel(say("a"))
         assert (await talk.run(agent_with(act).on(model))).unwrap().output == "a"
         told = outcomes_by_id(model.requests[0])
@@ -310,7 +307,7 @@ async def test_a_run_that_is_gone_is_repaired_once_and_reported_once(
         assert not [record for record in caplog.records if "repaired" in record.getMessage()]
         annotated = [entry for entry in await talk.log() if isinstance(entry.record, RepairAnnotated)]
         assert len(annotated) == 1
-        late = await claim.log.append(ResultSettled(key, "late"))  # type: ignore[arg-type]
+        late = await claim.log.append(ResultSettled(key, ToolSuccess("late")))
         assert isinstance(late, Failure)
         assert talk.ledger.ran == []
 
@@ -385,7 +382,7 @@ async def test_cancelled_at_every_step_the_conversation_is_free_and_goes_on(
         ((say("done"),), {}),
         ((fail(Authentication()),), {}),
         ((call_tool("send", text="x"),), {}),
-        ((call_tool("act", text="x"),) * 2, {"max_turns": 1, "on_exhausted": "fail"}),
+        ((call_tool("act", text="x"),) * 2, {"max_turns": 1}),
         ((), {}),
         ((call_tool("act", text="x").ending("length"),), {}),
     ],
@@ -395,7 +392,6 @@ async def test_the_conversation_is_free_after_every_ending(
     kind: str, turns: Any, changes: dict[str, Any], tmp_path: Path
 ) -> None:
     no = ScriptedApproval(lambda request: False)
-    changes = {name: value for name, value in changes.items() if name != "on_exhausted"}
     async with talking(Place(kind, tmp_path), approval=no) as talk:
         await talk.run(agent_with(act | send, **changes).on(ScriptedModel(*turns)))
         assert await talk.holder() == (None, None)

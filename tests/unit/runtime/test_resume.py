@@ -12,6 +12,7 @@ import attrs
 import pytest
 from returns.result import Failure, Success
 
+from lamina.agent import Agent
 from lamina.approval import Approval, Approved, DeferredApproval, Denied
 from lamina.conversation import AlreadyDecided, CallStarted, ConversationBusy, JournalFailed
 from lamina.effect import ConstructionError, bind
@@ -238,8 +239,6 @@ async def test_another_principal_does_not_resume_it(kind: str, tmp_path: Path) -
 
 
 async def test_another_agent_does_not_resume_it(tmp_path: Path) -> None:
-    from lamina.agent import Agent
-
     async with talking(Place("memory", tmp_path)) as talk:
         waiting = await suspended(talk)
         other = Agent("other", instructions="x", policy=agent_with().policy, toolkit=TOOLS)
