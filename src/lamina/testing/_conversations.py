@@ -15,7 +15,8 @@ from lamina.conversation import Conversations
 from lamina.effect import Clock, Layer, handler
 from lamina.runtime import try_build
 from lamina.testing._clock import VirtualClock
-from lamina.testing._conversation_cases import CASES, Scene, is_kept
+from lamina.testing._conversation_cases import CASES
+from lamina.testing._conversation_scene import Scene, is_kept
 from lamina.testing._outcomes import Broken
 
 

@@ -21,7 +21,7 @@ from lamina.conversation._codec import read_record, write_record
 from lamina.conversation._json import Malformed, Refused, dump, load
 from lamina.effect import message_of, tag_of, tagged
 from lamina.model import AssistantMessage, File, Text, ToolCall, Usage
-from lamina.testing._conversation_cases import every_record
+from lamina.testing._conversation_scene import every_record
 
 KEY = CallKey("run-1", 2, "c")
 
