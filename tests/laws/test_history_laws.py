@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from lamina.approval import Approval, ScriptedApproval
-from lamina.conversation import History, Journal, MemoryJournal, ResultSettled, RunEnded, Transcript, history_problems
+from lamina.conversation import (
+    History,
+    Journal,
+    MemoryJournal,
+    ResultSettled,
+    RunEnded,
+    Transcript,
+    history_problems,
+    run_of,
+)
 from lamina.effect import Try, bind, tagged
 from lamina.engine import TERMINAL, ToolCallFailed, ToolCallSucceeded
 from lamina.model import (
@@ -187,7 +196,7 @@ def _check_records(journal: MemoryJournal) -> None:
     # The run, unless it was cancelled before its first step, and the one that went on from its history.
     ended = [record.run for record in journal.records if isinstance(record, RunEnded)]
     assert len(set(ended)) == len(ended)
-    assert len(ended) == len({getattr(record, "run", None) or record.key.run for record in journal.records})  # type: ignore[union-attr]
+    assert set(ended) == {run_of(record) for record in journal.records}
 
 
 ids = st.sampled_from(["a", "b", "c"])

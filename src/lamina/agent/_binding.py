@@ -9,7 +9,7 @@ import attrs
 
 from lamina.approval import Approval
 from lamina.call import Authorization
-from lamina.conversation import Journal
+from lamina.conversation import Conversations, Journal
 from lamina.effect import Clock, Declaration, Ids, Layer, Problem, Program, Requirement, Where
 from lamina.model import LanguageModel
 
@@ -61,7 +61,7 @@ class Binding(Program[In], Generic[In, I, O]):
         yield Requirement(LanguageModel, "its model", self.where, write="agent.on(bind(LanguageModel).to(...))")
         for tool in agent.toolkit:
             yield from _of_tool(tool)
-        for optional in (Clock, Ids, Authorization, Journal):
+        for optional in (Clock, Ids, Authorization, Journal, Conversations):
             yield Requirement(optional, "its runs", agent.where, optional=True)
 
     def _problems(self) -> Iterator[Problem]:

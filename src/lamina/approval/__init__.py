@@ -1,5 +1,6 @@
 """Approval: a person or a policy says yes before a call starts (seed 004 §5)."""
 
+from lamina.approval.deferred import DeferredApproval
 from lamina.approval.policy import PolicyApproval, Rule
 from lamina.approval.port import (
     LARGEST_PREVIEW,
@@ -11,6 +12,7 @@ from lamina.approval.port import (
     ApprovalUnavailable,
     Approved,
     Ask,
+    Deferred,
     Denied,
     Risk,
 )
@@ -28,6 +30,8 @@ __all__ = [
     "ApprovalUnavailable",
     "Approved",
     "Ask",
+    "Deferred",
+    "DeferredApproval",
     "Denied",
     "PolicyApproval",
     "Risk",

@@ -108,7 +108,12 @@ class Denied(Value):
     reason: str = ""
 
 
-ApprovalDecision: TypeAlias = Approved | Denied
+@attrs.frozen(eq=False, repr=False)
+class Deferred(Value):
+    """Nobody decides now: the run is to be suspended, and goes on when somebody has decided."""
+
+
+ApprovalDecision: TypeAlias = Approved | Denied | Deferred
 
 
 @tagged("The approval service gave no decision: {why}.")
@@ -130,7 +135,14 @@ class Approval(ABC):
 
     The engine asks before any handler of the batch starts, once for each call, at once for all calls of a batch. An
     implementation only answers: waiting times, expiry and recording are the engine's.
+
+    Attributes:
+        defers: Whether it may answer `Deferred`. Such a service needs runs in conversations, which keep what waits.
+        same_process: Whether it is content with conversations that this process alone remembers.
     """
+
+    defers: bool = False
+    same_process: bool = False
 
     @abstractmethod
     async def request(self, request: ApprovalRequest) -> Result[ApprovalDecision, ApprovalUnavailable]:

@@ -1,5 +1,10 @@
 """Conversations: canonical records, the history that they come to, and what a run commits (seed 004 §3, design §8)."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from lamina.conversation._errors import (
     AlreadyDecided,
     AppendConflict,
@@ -13,7 +18,6 @@ from lamina.conversation._errors import (
     RecordRefused,
     RecordUnknown,
 )
-from lamina.conversation._export import verify_export
 from lamina.conversation._history import History, Transcript, history_problems
 from lamina.conversation._ids import check_id, check_principal
 from lamina.conversation._outcomes import RecordedError
@@ -50,7 +54,10 @@ from lamina.conversation.port import (
     Summary,
     Tail,
 )
-from lamina.conversation.stored import StoredConversations, stored_conversations
+
+if TYPE_CHECKING:
+    from lamina.conversation._export import verify_export
+    from lamina.conversation.stored import StoredConversations, stored_conversations
 
 __all__ = [
     "AlreadyDecided",
@@ -104,3 +111,25 @@ __all__ = [
     "stored_conversations",
     "verify_export",
 ]
+
+# What keeps them, and what that imports, is loaded when it is asked for: an agent without a store pays nothing for it.
+_HOME_OF = {
+    "StoredConversations": "stored",
+    "stored_conversations": "stored",
+    "verify_export": "_export",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import an implementation's public name from its module, once."""
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

@@ -117,6 +117,10 @@ class Transcript:
         self._messages += (message, ToolMessage(tuple(results)))
         self._open = None
 
+    def drop(self) -> None:
+        """Let go of an open response: whoever resumes its run has it from the conversation."""
+        self._open = None
+
     def history(self) -> History:
         """Give the history up to here, without an open batch."""
         return valid_history(self._messages)

@@ -11,6 +11,7 @@ from lamina.engine._events import (
     ModelStarted,
     OutputRejected,
     ReasoningDelta,
+    RunAwaitsDecision,
     RunCompleted,
     RunEvent,
     RunFailed,
@@ -29,6 +30,7 @@ from lamina.engine._failures import (
     AgentOutputError,
     ApprovalDenied,
     Completed,
+    ConversationFailed,
     Exhausted,
     Limit,
     PolicyExceeded,
@@ -37,10 +39,14 @@ from lamina.engine._failures import (
     RunFailure,
     RunInterrupted,
     RunReport,
+    RunSuspended,
     ToolFailed,
+    Waiting,
 )
 from lamina.engine._handle import RunHandle
+from lamina.engine._loop import Enter, interpret
 from lamina.engine._prepared import Given, Permits, PreparedAgent, prepare, short_lived
+from lamina.engine._resume import Decisions, interpret_resumed, restore
 from lamina.engine._run import Run
 
 __all__ = [
@@ -53,7 +59,10 @@ __all__ = [
     "ApprovalRequested",
     "BudgetWarning",
     "Completed",
+    "ConversationFailed",
+    "Decisions",
     "Emitter",
+    "Enter",
     "EventLog",
     "EventsMissed",
     "Exhausted",
@@ -66,6 +75,7 @@ __all__ = [
     "PreparedAgent",
     "ReasoningDelta",
     "Run",
+    "RunAwaitsDecision",
     "RunCause",
     "RunCompleted",
     "RunDefect",
@@ -78,6 +88,7 @@ __all__ = [
     "RunReport",
     "RunStarted",
     "RunStopped",
+    "RunSuspended",
     "Settle",
     "Sink",
     "TextDelta",
@@ -88,7 +99,11 @@ __all__ = [
     "ToolFailed",
     "TurnCompleted",
     "TurnStarted",
+    "Waiting",
+    "interpret",
+    "interpret_resumed",
     "prepare",
+    "restore",
     "run_to_end",
     "short_lived",
 ]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from itertools import islice
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from returns.result import Failure, Result, Success
 
@@ -19,35 +19,45 @@ from lamina.approval import (
     ApprovalUnavailable,
     Approved,
     Ask,
+    Deferred,
     Denied,
 )
 from lamina.call import ToolDefect, ToolRejected, ToolSuccess, bound
+from lamina.conversation import ApprovalDecided as DecisionRecorded
+from lamina.conversation import ApprovalRequested as RequestRecorded
 from lamina.effect import log
 from lamina.engine._deadline import Expired, within
 from lamina.engine._declare import readable
 from lamina.engine._digest import digest_of
 from lamina.engine._events import ApprovalDecided, ApprovalRequested
-from lamina.engine._failures import ApprovalDenied
+from lamina.engine._failures import ApprovalDenied, RunSuspended, Waiting
 from lamina.engine._prepared import Compiled
 from lamina.engine._run import Call, Run
 
 
-async def approve(run: Run, calls: Sequence[Call]) -> ApprovalDenied | None:
+async def approve(run: Run, calls: Sequence[Call]) -> ApprovalDenied | RunSuspended | None:
     """Ask for each call that needs it.
 
     Returns:
-        The first denial, in declaration order, that ends the run; None where the run goes on.
+        The first denial, in declaration order, that ends the run; what the run waits for, where a decision comes
+        later; None where the run goes on.
     """
     asking = [(call, request) for call in calls if (request := _request_for(run, call)) is not None]
     if len(asking) == 1:
-        denials = [await _decide(run, *asking[0])]
+        answers = [await _decide(run, *asking[0])]
     elif asking:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_decide(run, call, request)) for call, request in asking]
-        denials = [task.result() for task in tasks]
+        answers = [task.result() for task in tasks]
     else:
         return None
-    return next((denial for denial in denials if denial is not None), None)
+    for answer in answers:
+        if isinstance(answer, ApprovalDenied):
+            return answer
+    waiting = tuple([answer for answer in answers if isinstance(answer, Waiting)])
+    if not waiting or run.conversation is None:
+        return None
+    return RunSuspended(run.conversation, run.id, run.prepared.agent.id, run.state.turn, waiting)
 
 
 def _request_for(run: Run, call: Call) -> ApprovalRequest | None:
@@ -68,7 +78,7 @@ def _request_for(run: Run, call: Call) -> ApprovalRequest | None:
         id=f"approval:{call.key}",
         key=call.key,
         agent=agent.id,
-        conversation=None,
+        conversation=run.conversation,
         tool=call.name,
         execution=call.tool.tool.execution,
         summary=summary[:LONGEST_TEXT],
@@ -98,21 +108,48 @@ def _targets(ask: Ask[Any], call: Call) -> tuple[tuple[str, ...], bool]:
     return shown, len(named) > MOST_TARGETS or any(len(target) > LONGEST_TEXT for target in named)
 
 
-async def _decide(run: Run, call: Call, request: ApprovalRequest) -> ApprovalDenied | None:
+async def _decide(run: Run, call: Call, request: ApprovalRequest) -> ApprovalDenied | Waiting | None:
     tool, emit = request.tool, run.emit
+    if run.journal is not None and not await run.commit(RequestRecorded(request)):
+        call.outcome = ToolRejected("not-started")
+        return None
     where = {"turn": call.key.turn, "call": call.key.call, "tool": tool}
     if emit is not None:
         emit(ApprovalRequested, **where, summary=request.summary, risk=request.risk)
     decision = await _ask(run, cast("Compiled", run.prepared.approve), call, request)
+    if isinstance(decision, Deferred):
+        if run.conversation is not None:
+            return Waiting(
+                call=call.key.call,
+                tool=tool,
+                approval=request.id,
+                summary=request.summary,
+                arguments_digest=request.arguments_digest,
+            )
+        decision = Denied("runtime", "The run is in no conversation that could wait for a decision.")
+    return await honour(run, call, request, decision)
+
+
+async def honour(
+    run: Run, call: Call, request: ApprovalRequest, decision: Approved | Denied | Expired
+) -> ApprovalDenied | None:
+    """Record a decision, and only then act on it (CAP-006); the start of the call is what uses it up."""
+    tool, emit = request.tool, run.emit
+    where = {"turn": call.key.turn, "call": call.key.call, "tool": tool}
     if isinstance(decision, Approved):
         call.approved_by = decision.by
-        verdict, by, reason = "approved", decision.by, ""
+        verdict: Literal["approved", "denied", "expired"] = "approved"
+        by, reason = decision.by, ""
     elif isinstance(decision, Expired):
         verdict, by, reason = "expired", "nobody", "Nobody answered in time."
         call.outcome = ToolRejected("expired")
     else:
         verdict, by, reason = "denied", decision.by, str(decision.reason)[:LONGEST_TEXT]
         call.outcome = ToolRejected("denied", f"The call was denied: {reason}" if reason else "")
+    if run.journal is not None:
+        record = DecisionRecorded(call.key, request.id, verdict, by, reason, request.arguments_digest)
+        if not await run.commit(record):
+            call.outcome = call.outcome or ToolRejected("not-started")
     if emit is not None:
         emit(ApprovalDecided, **where, decision=verdict, by=by)
     return None if call.outcome is None or request.recoverable else ApprovalDenied(call.key, tool, reason)
@@ -134,4 +171,6 @@ async def _ask(run: Run, approve: Compiled, call: Call, request: ApprovalRequest
     if isinstance(answered, Failure):
         return Denied("runtime", str(answered.failure()))
     decision: object = answered.unwrap() if isinstance(answered, Success) else answered
-    return decision if isinstance(decision, Approved | Denied) else Denied("runtime", "There was no decision.")
+    if isinstance(decision, Approved | Denied | Deferred):
+        return decision
+    return Denied("runtime", "There was no decision.")

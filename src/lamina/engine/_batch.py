@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Sequence
 
 from lamina.call import Outcome, ToolFailure, ToolRejected
-from lamina.conversation import TurnAdvanced
+from lamina.conversation import ResponseDeclared, ResultSettled, TurnAdvanced
 from lamina.engine._approve import approve
 from lamina.engine._check import check
 from lamina.engine._declare import declare, open_batch
 from lamina.engine._execute import execute
-from lamina.engine._failures import RunCause, ToolFailed
+from lamina.engine._failures import RunCause, RunSuspended, ToolFailed
 from lamina.engine._run import Call, Run
 from lamina.engine._settle import close_batch, cut_off, settle, tell
 from lamina.model import ModelResponse
@@ -30,7 +30,14 @@ async def run_batch(run: Run, response: ModelResponse) -> tuple[list[Outcome], R
         for call in calls:
             await check(run, call)
         ended_by = await approve(run, calls)
-    if ended_by is not None or not declared:
+    if isinstance(ended_by, RunSuspended):
+        return [], ended_by  # the batch stays open: whoever resumes the run goes on with it
+    return await conclude(run, calls, ended_by if declared else run.journal_failure)
+
+
+async def conclude(run: Run, calls: Sequence[Call], ended_by: RunCause | None) -> tuple[list[Outcome], RunCause | None]:
+    """Take a batch that was checked and approved to its end; where something ends the run, nothing of it starts."""
+    if ended_by is not None:
         for call in calls:
             call.outcome = call.outcome or ToolRejected("not-started")
     for call in calls:
@@ -39,17 +46,20 @@ async def run_batch(run: Run, response: ModelResponse) -> tuple[list[Outcome], R
     await _run_all(run, [call for call in calls if call.outcome is None])
     ended_by = ended_by or _ending_failure(calls)
     outcomes = close_batch(run)
-    await run.commit(TurnAdvanced(run.id, run.state.turn))
+    run.later(TurnAdvanced(run.id, run.state.turn))
     return outcomes, ended_by or run.journal_failure
 
 
 def refuse_batch(run: Run, response: ModelResponse) -> None:
-    """Answer every call of a response with `budget`: no handler runs, and nothing is durably declared (RUN-018)."""
+    """Answer every call of a response with `budget`: no handler runs, and nothing is committed for it (RUN-018)."""
     open_batch(run, response)
+    run.later(ResponseDeclared(run.id, run.state.turn, response.message, response.usage))
     for call in run.batch:
         call.outcome = ToolRejected("budget")
+        run.later(ResultSettled(call.key, call.outcome))
         tell(run, call)
     close_batch(run)
+    run.later(TurnAdvanced(run.id, run.state.turn))
 
 
 async def _run_all(run: Run, calls: Sequence[Call]) -> None:

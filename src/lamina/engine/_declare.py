@@ -17,7 +17,15 @@ _JSON = codec(JsonValue)
 async def declare(run: Run, response: ModelResponse) -> bool:
     """Open the batch of a response; False where the journal does not take it."""
     open_batch(run, response)
-    return await run.commit(ResponseDeclared(run.id, run.state.turn, response.message))
+    if run.journal is None:
+        return True
+    reading = {name for name, each in run.prepared.tools.items() if each.tool.execution == "readonly"}
+    readonly = tuple([call.key.call for call in run.batch if call.name in reading])
+    record = ResponseDeclared(run.id, run.state.turn, response.message, response.usage, readonly)
+    if len(run.batch) == 1:  # one call is recorded together with what comes first of it: nothing happens in between
+        run.later(record)
+        return True
+    return await run.commit(record)
 
 
 def open_batch(run: Run, response: ModelResponse) -> None:

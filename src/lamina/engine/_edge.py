@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
@@ -11,10 +11,20 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from returns.result import Failure, Result, Success
 
 from lamina.conversation import JournalFailed, RunEnded
+from lamina.conversation import RunSuspended as SuspensionRecorded
 from lamina.effect import log, message_of, tag_of
-from lamina.engine._events import RunFailed, RunStopped
-from lamina.engine._failures import Completed, PolicyExceeded, RunCause, RunDefect, RunFailure, RunInterrupted
-from lamina.engine._loop import completion_event, interpret
+from lamina.engine._events import RunAwaitsDecision, RunFailed, RunStopped
+from lamina.engine._failures import (
+    Completed,
+    PolicyExceeded,
+    RunCause,
+    RunDefect,
+    RunFailure,
+    RunInterrupted,
+    RunSuspended,
+)
+from lamina.engine._loop import completion_event
+from lamina.engine._resume import suspended_state
 from lamina.engine._run import Call, Run
 from lamina.engine._settle import close_interrupted, settle, tell
 
@@ -23,16 +33,23 @@ Settle: TypeAlias = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 Ended: TypeAlias = Result[Completed[Any], RunCause]  # Any: the agent's output
 
 
-async def run_to_end(run: Run, given: object, settle_in: Settle) -> Result[Completed[Any], RunFailure]:
-    """Run an agent from its input to its one ending.
+async def run_to_end(
+    run: Run, work: Callable[[], Awaitable[Ended]], settle_in: Settle
+) -> Result[Completed[Any], RunFailure]:
+    """Take a run to its one ending.
 
     A cancellation from outside is settled and passed on; the run's own (its time is over, or its handle interrupted
     it) becomes the failure that it is. A defect ends the run, and its text stays in the log.
+
+    Args:
+        run: The run.
+        work: Interprets it, from its input or from where it was suspended.
+        settle_in: What runs the settlement.
     """
     with run.interruption.enter(run.prepared.clock, run.began + run.prepared.policy.max_duration):
         try:
             try:
-                ended = await interpret(run, given)
+                ended = await work()
             except GeneratorExit:  # the loop is gone: nothing can be waited for
                 raise
             except BaseException as error:
@@ -71,9 +88,10 @@ async def _finish(run: Run, ended: Ended, settle_in: Settle) -> Result[Completed
         asyncio.CancelledError: Somebody outside cancelled meanwhile; all of this has been done by then.
     """
     run.interruption.close()
-    unsettled = close_interrupted(run)
+    suspended = _suspension(ended)
+    unsettled = close_interrupted(run) if suspended is None else []
     late: asyncio.CancelledError | None = None
-    if run.prepared.journal is not None:
+    if run.journal is not None:
         try:
             await settle_in(lambda: _record(run, ended, unsettled))
         except asyncio.CancelledError as cancelled:
@@ -81,8 +99,11 @@ async def _finish(run: Run, ended: Ended, settle_in: Settle) -> Result[Completed
         except Exception:
             log().exception("the journal did not take a run's ending", run=run.id)
             run.journal_failure = run.journal_failure or JournalFailed(f"ended:{run.id}", "it did not answer in time")
-        if isinstance(ended, Success) and run.journal_failure is not None:
+        if run.journal_failure is not None and (suspended is not None or isinstance(ended, Success)):
             ended = Failure(run.journal_failure)
+            unsettled += close_interrupted(run)
+    if suspended is not None:
+        run.transcript.drop()
     for call in unsettled:
         if not call.settled:
             tell(run, call)
@@ -92,14 +113,30 @@ async def _finish(run: Run, ended: Ended, settle_in: Settle) -> Result[Completed
     return result
 
 
-async def _record(run: Run, ended: Ended, unsettled: Sequence[Call]) -> None:
+async def _record(run: Run, ended: Ended, unsettled: list[Call]) -> None:
+    """Record how the run ended, or that it is suspended; whatever is not taken, the conversation is set free."""
+    suspended = _suspension(ended)
+    if suspended is not None:
+        if await run.end(SuspensionRecorded(run.id, suspended.turn, suspended_state(run), run.suspensions + 1)):
+            return
+        unsettled += close_interrupted(run)
     for call in unsettled:
         await settle(run, call)
-    if not isinstance(ended, Failure):
-        await run.commit(RunEnded(run.id, "completed"))
+    cause = ended.failure() if isinstance(ended, Failure) and suspended is None else None
+    if run.journal_failure is None and await run.end(_ending(run, cause)):
         return
-    cause = ended.failure()
-    await run.commit(RunEnded(run.id, "interrupted" if isinstance(cause, RunInterrupted) else "failed", tag_of(cause)))
+    await run.insist(_ending(run, cause or run.journal_failure))
+
+
+def _ending(run: Run, cause: RunCause | None) -> RunEnded:
+    if cause is None:
+        return RunEnded(run.id, "completed")
+    return RunEnded(run.id, "interrupted" if isinstance(cause, RunInterrupted) else "failed", tag_of(cause))
+
+
+def _suspension(ended: Ended) -> RunSuspended | None:
+    cause = ended.failure() if isinstance(ended, Failure) else None
+    return cause if isinstance(cause, RunSuspended) else None
 
 
 def _tell_ending(run: Run, ended: Ended) -> Result[Completed[Any], RunFailure]:
@@ -112,6 +149,8 @@ def _tell_ending(run: Run, ended: Ended) -> Result[Completed[Any], RunFailure]:
     if run.emit is not None:
         if isinstance(cause, RunInterrupted):
             run.emit(RunStopped, message=message_of(cause))
+        elif isinstance(cause, RunSuspended):
+            run.emit(RunAwaitsDecision, message=message_of(cause), calls=tuple([each.call for each in cause.waiting]))
         else:
             run.emit(RunFailed, error_tag=tag_of(cause), message=message_of(cause))
     return run.ended

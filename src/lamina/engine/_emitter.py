@@ -24,6 +24,10 @@ class Emitter:
         self._clock = clock
         self._next = 0
 
+    def moved(self, conversation: str) -> None:
+        """Say that the run goes on in another conversation than it was to be in."""
+        self._conversation = conversation
+
     def __call__(self, kind: Callable[..., RunEvent], **fields: object) -> None:
         """Make an event of a kind, and pass it on."""
         event = kind(

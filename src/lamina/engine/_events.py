@@ -218,6 +218,19 @@ class RunStopped(_Event):
     message: str
 
 
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class RunAwaitsDecision(_Event):
+    """Terminal for this process: the run is suspended, and goes on when somebody has decided.
+
+    Attributes:
+        message: One sentence.
+        calls: The ids of the calls that wait.
+    """
+
+    message: str
+    calls: tuple[str, ...]
+
+
 RunEvent: TypeAlias = (
     RunStarted
     | TurnStarted
@@ -236,5 +249,6 @@ RunEvent: TypeAlias = (
     | RunCompleted
     | RunFailed
     | RunStopped
+    | RunAwaitsDecision
 )
-TERMINAL = (RunCompleted, RunFailed, RunStopped)
+TERMINAL = (RunCompleted, RunFailed, RunStopped, RunAwaitsDecision)

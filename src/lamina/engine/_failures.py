@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 import attrs
 
 from lamina.call import CallKey, sentence_of
-from lamina.conversation import History, JournalFailed
+from lamina.conversation import AlreadyDecided, ConversationBusy, ConversationError, History, JournalFailed
 from lamina.effect import Value, message_of, tagged
 from lamina.model import ModelError, ModelProtocolError, UsageTotals
 
@@ -37,6 +37,7 @@ class RunReport(Value):
         tool_calls: Calls it admitted, and those that the provider ran; those of a batch that was refused do not count.
         usage: The tokens it used.
         history: What was said, ready to be continued: every call in it has its one result.
+        conversation: The conversation that it was said in; None for a run without one.
     """
 
     run: str
@@ -44,6 +45,7 @@ class RunReport(Value):
     tool_calls: int
     usage: UsageTotals
     history: History = attrs.field(repr=False)
+    conversation: str | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -154,6 +156,68 @@ class RunInterrupted:
     """Someone who holds the run's handle interrupted it."""
 
 
+@tagged("The conversation could not be used: {text}")
+class ConversationFailed:
+    """The conversation, or the store behind it, refused; nothing was sent to the model.
+
+    Attributes:
+        error: What it said, a tagged error.
+    """
+
+    error: ConversationError
+
+    @property
+    def text(self) -> str:
+        """The error's own sentence."""
+        return message_of(self.error)
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Waiting(Value):
+    """One call that waits for a decision.
+
+    Attributes:
+        call: The call's id.
+        tool: The tool's name.
+        approval: The request's id.
+        summary: What it will do, as a person is shown it.
+        arguments_digest: What a decision is bound to.
+    """
+
+    call: str
+    tool: str
+    approval: str
+    summary: str
+    arguments_digest: str
+
+
+@tagged("The run waits for {count} decisions.")
+class RunSuspended:
+    """The run waits for somebody to decide, and keeps its conversation; `rt.resume(...)` goes on with it.
+
+    It is a reference: it can be kept as JSON (`lamina.schema.codec(RunSuspended)`), and be resumed by another process
+    over the same store. It holds no secret and gives no right.
+
+    Attributes:
+        conversation: The conversation's id.
+        run: The run's id.
+        agent: The agent's id.
+        turn: The turn whose batch is open.
+        waiting: The calls that wait, in declaration order.
+    """
+
+    conversation: str
+    run: str
+    agent: str
+    turn: int
+    waiting: tuple[Waiting, ...]
+
+    @property
+    def count(self) -> int:
+        """How many calls wait."""
+        return len(self.waiting)
+
+
 @tagged("The run broke for a reason that is in the application's log.")
 class RunDefect:
     """Code that belongs to nobody's declared failures raised: a model adapter, instructions, or lamina itself."""
@@ -168,6 +232,10 @@ RunCause: TypeAlias = (
     | ModelError
     | ModelProtocolError
     | RunInterrupted
+    | RunSuspended
+    | ConversationBusy
+    | ConversationFailed
+    | AlreadyDecided
     | JournalFailed
     | RunDefect
 )

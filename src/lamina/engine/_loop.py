@@ -2,43 +2,85 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 from returns.result import Failure, Result, Success
 
+from lamina.conversation import InputRecorded, Record, ResponseDeclared, RunBegan
 from lamina.engine._ask import ask_model
 from lamina.engine._batch import refuse_batch, run_batch
 from lamina.engine._declare import readable, tell_of_provider
 from lamina.engine._events import BudgetWarning, OutputRejected, RunCompleted, RunStarted, TurnCompleted, TurnStarted
 from lamina.engine._failures import AgentInputError, Completed, RunCause
-from lamina.engine._machine import AskModel, Fail, Finish, Repair, RunBatch, again, begin, responded, settled, warnings
+from lamina.engine._machine import (
+    AskModel,
+    Decision,
+    Fail,
+    Finish,
+    Repair,
+    RunBatch,
+    again,
+    begin,
+    responded,
+    settled,
+    warnings,
+)
 from lamina.engine._output import decode_answer, repair_message
 from lamina.engine._run import Run
 from lamina.model import AssistantMessage, ModelResponse, SystemMessage, UserMessage
 
+Enter: TypeAlias = Callable[[tuple[Record, ...]], Awaitable[RunCause | None]]
+"""Commits a run's first records, and takes its conversation with them; gives what keeps the run from beginning."""
 
-async def interpret(run: Run, given: object) -> Result[Completed[Any], RunCause]:
+
+async def interpret(run: Run, given: object, enter: Enter | None = None) -> Result[Completed[Any], RunCause]:
     """Run to the end, from the input on; cancellation passes through.
 
     Args:
         run: A fresh run.
         given: The agent's input, not yet encoded.
+        enter: Commits the opening; None where nothing keeps records.
     """
-    agent, policy = run.prepared.agent, run.prepared.policy
+    agent = run.prepared.agent
     encoded = agent.input.encode(given)
     if isinstance(encoded, Failure):
         return Failure(AgentInputError(encoded.failure().problems))
-    text = encoded.unwrap() if agent.plain_input else agent.input.encode_json(given).unwrap().decode()
+    run.input = encoded.unwrap()
+    text = str(run.input) if agent.plain_input else agent.input.encode_json(given).unwrap().decode()
+    system = instructions_for(run, given)
+    if enter is not None:
+        opening = (RunBegan(run.id, agent.id), InputRecorded(run.id, f"{run.id}:0", "user", run.author, text))
+        if (refused := await enter(opening)) is not None:
+            return Failure(refused)
+    run.transcript.say(UserMessage.of(text))
+    if run.emit is not None:
+        run.emit(RunStarted)
+    run.state, decision = begin(run.state)
+    return await drive(run, system, decision, None)
+
+
+def instructions_for(run: Run, given: object) -> SystemMessage:
+    """Evaluate the agent's instructions, once a run."""
+    agent = run.prepared.agent
     instructions = agent.instructions if isinstance(agent.instructions, str) else agent.instructions(given)
     if not isinstance(instructions, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a function may err
         raise TypeError("the agent's instructions gave something else than a text")
-    system = SystemMessage(instructions)
-    run.transcript.say(UserMessage.of(str(text)))
-    emit = run.emit
-    if emit is not None:
-        emit(RunStarted)
-    run.state, decision = begin(run.state)
-    response: ModelResponse | None = None
+    return SystemMessage(instructions)
+
+
+async def drive(
+    run: Run, system: SystemMessage, decision: Decision, response: ModelResponse | None
+) -> Result[Completed[Any], RunCause]:
+    """Carry out decisions until the run ends.
+
+    Args:
+        run: The run, as of the decision.
+        system: The instructions.
+        decision: What is to be done next.
+        response: What it is about; None before the first response.
+    """
+    agent, policy, emit = run.prepared.agent, run.prepared.policy, run.emit
     while True:
         if emit is not None:
             _warn(run)
@@ -67,13 +109,19 @@ async def interpret(run: Run, given: object) -> Result[Completed[Any], RunCause]
             case Repair(problems):
                 assert response is not None
                 run.transcript.say(response.message)
-                run.transcript.say(repair_message(problems))
+                run.transcript.say(repair := repair_message(problems))
+                if run.journal is not None:
+                    answered = ResponseDeclared(run.id, run.state.turn, response.message, response.usage)
+                    asked_for = f"{run.id}:{run.state.turn}"
+                    run.later(answered, InputRecorded(run.id, asked_for, "directive", None, repair.text))
                 if emit is not None:
                     emit(OutputRejected, turn=run.state.turn, problems=problems)
                 run.state, decision = again(run.state, policy)
             case Finish(output):
                 assert response is not None
                 run.transcript.say(response.message)
+                if run.journal is not None:
+                    run.later(ResponseDeclared(run.id, run.state.turn, response.message, response.usage))
                 return Success(Completed(output, run.report(), run.state.exhausted))
             case Fail(cause):
                 return Failure(cause)

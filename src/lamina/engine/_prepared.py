@@ -14,7 +14,7 @@ from returns.result import Result
 from lamina.agent import Agent, AgentPolicy, Binding
 from lamina.approval import Approval, ApprovalDecision, ApprovalRequest, ApprovalUnavailable
 from lamina.call import Authorization, AuthorizationAnswer, AuthorizationRequest
-from lamina.conversation import Journal
+from lamina.conversation import Conversations, Journal
 from lamina.effect import Clock, ConstructionError, Ids, Need, Problem, Scope, SystemClock, SystemIds, name_of
 from lamina.model import LanguageModel, Message, OutputSpec, SystemMessage, ToolSpec
 from lamina.tools import ConcurrencyGroup, Tool
@@ -89,6 +89,8 @@ class PreparedAgent:
     output: OutputSpec | None
     approve: Compiled | None
     authorize: Compiled | None
+    conversations: Conversations | None
+    defers: bool
     journal: Journal | None
     clock: Clock
     ids: Ids
@@ -111,6 +113,7 @@ def prepare(binding: Binding[Any, Any, Any], scope: Scope, permits: Permits) -> 
     for_request = [key for key in _FOR_RUNS if scope.offers(key) and scope.value(key) is None]
     if problems := list(short_lived(binding, for_request)):
         raise ConstructionError(problems)
+    conversations = _service(scope, Conversations) if scope.offers(Conversations) else None
     return PreparedAgent(
         admit=scope.compile((), _admitted),
         agent=agent,
@@ -122,6 +125,8 @@ def prepare(binding: Binding[Any, Any, Any], scope: Scope, permits: Permits) -> 
         output=None if schema is None else OutputSpec("answer", schema),
         approve=_compiled(scope, Approval, _ask_approval),
         authorize=_compiled(scope, Authorization, _ask_authorization),
+        conversations=conversations,
+        defers=_defers(binding, scope, conversations),
         journal=_service(scope, Journal) if scope.offers(Journal) else None,
         clock=_service(scope, Clock) if scope.offers(Clock) else SystemClock(),
         ids=_service(scope, Ids) if scope.offers(Ids) else SystemIds(),
@@ -139,6 +144,21 @@ def short_lived(binding: Binding[Any, Any, Any], for_request: Collection[object]
         if key in for_request:
             line = f'agent "{binding.agent.id}"  {binding.agent.where}, whose runs are no requests'
             yield Problem("LIFETIME", name_of(key), (line,), f'life="app" for {name_of(key)}')
+
+
+def _defers(binding: Binding[Any, Any, Any], scope: Scope, conversations: Conversations | None) -> bool:
+    """Whether decisions on the agent's calls may come later; refused where nothing would remember what waits."""
+    agent = binding.agent
+    asking = [tool for tool in agent.toolkit if tool.ask is not None]
+    approval = scope.value(Approval) if asking else None
+    if not isinstance(approval, Approval) or not approval.defers:
+        return False
+    if conversations is None or not (conversations.durable or approval.same_process):
+        lines = tuple([f'tool {tool.name}  {tool.where}, in agent "{agent.id}"  {agent.where}' for tool in asking])
+        why = "its decisions come later, and nothing here remembers what waits for them when this process ends"
+        write = '| stored_conversations() | sqlite_store("lamina.db"), or DeferredApproval(same_process=True)'
+        raise ConstructionError([Problem("MISSING", "durable Conversations", (why, *lines), write)])
+    return True
 
 
 async def _admitted(_: None) -> None: ...

@@ -7,7 +7,7 @@ from typing import Any
 from returns.result import Failure, Result, Success
 
 from lamina.call import CallKey, Outcome
-from lamina.conversation import History, JournalFailed, Record, Transcript
+from lamina.conversation import History, Journal, JournalFailed, Record, RunEnded, Transcript
 from lamina.effect import log
 from lamina.engine._emitter import Emitter
 from lamina.engine._failures import Completed, RunCause, RunFailure, RunReport
@@ -15,6 +15,7 @@ from lamina.engine._interruption import Interruption
 from lamina.engine._machine import State
 from lamina.engine._prepared import Given, PreparedAgent, PreparedTool
 from lamina.model import ToolCall
+from lamina.schema import JsonValue
 
 
 class Call:
@@ -38,17 +39,24 @@ class Run:
     """Everything that changes during a run."""
 
     __slots__ = (
+        "author",
         "batch",
         "began",
+        "conversation",
         "emit",
         "ended",
         "given",
         "id",
+        "input",
         "interruption",
+        "journal",
         "journal_failure",
+        "pending",
         "prepared",
         "state",
+        "suspensions",
         "transcript",
+        "unsure",
     )
 
     def __init__(
@@ -63,30 +71,86 @@ class Run:
         self.interruption = Interruption()
         self.batch: list[Call] = []
         self.began = prepared.clock.monotonic()
+        self.author: str | None = None
+        self.conversation: str | None = None
+        self.input: JsonValue = None
+        self.journal: Journal | None = prepared.journal
         self.journal_failure: JournalFailed | None = None
+        self.pending: list[Record] = []
+        self.suspensions = 0
+        self.unsure: list[tuple[Record, ...]] = []
         self.ended: Result[Completed[Any], RunFailure] | None = None
 
     def elapsed(self) -> float:
         """Seconds since the run began."""
         return self.prepared.clock.monotonic() - self.began
 
-    async def commit(self, record: Record) -> bool:
-        """Append a record, where there is a journal; False where it was not taken, and then the run ends."""
-        journal = self.prepared.journal
-        if journal is None:
+    async def open(self, opening: tuple[Record, ...]) -> JournalFailed | None:
+        """Commit a run's first records; gives what kept them from being taken."""
+        if await self.commit(*opening):
+            return None
+        self.unsure = []  # nothing has happened
+        return self.journal_failure
+
+    def later(self, *records: Record) -> None:
+        """Keep records for the next commit: what changes nothing by itself needs no commit of its own."""
+        if self.journal is not None:
+            self.pending += records
+
+    async def commit(self, *records: Record) -> bool:
+        """Append what waits and these records as one batch, where there is a journal.
+
+        Returns:
+            False where the batch was not taken, and then the run ends.
+        """
+        if self.journal is None:
             return True
+        batches, self.unsure = self.unsure, []
+        if batch := (*self.pending, *records):
+            batches.append(batch)
+            self.pending = []
+        while batches and self.journal_failure is None:
+            await self._append(batches)
+        # What was not taken has happened all the same: it is tried once more when the run ends.
+        self.unsure = batches + self.unsure
+        return not batches
+
+    async def end(self, last: Record) -> bool:
+        """Append what waits together with what ends or suspends the run; refused, only the last record is let go."""
+        if await self.commit(last):
+            return True
+        kept = [tuple([record for record in batch if record is not last]) for batch in self.unsure]
+        self.unsure = [batch for batch in kept if batch]
+        return False
+
+    async def insist(self, ending: RunEnded) -> None:
+        """Append each batch that was not taken once more, and the ending by itself, whatever becomes of the others."""
+        if self.journal is None:
+            return
+        batches, self.unsure = [*self.unsure, *([tuple(self.pending)] if self.pending else []), (ending,)], []
+        self.pending = []
+        while batches:
+            if not await self._append(batches):
+                del batches[0]
+
+    async def _append(self, batches: list[tuple[Record, ...]]) -> bool:
+        """Append the first of some batches, and take it off; what is cut off is appended again, by the next commit."""
+        assert self.journal is not None
+        last = batches[0][-1].id
         try:
-            appended = await journal.append(record)
+            appended = await self.journal.append(*batches[0])
         except Exception:
-            log().exception("the journal broke", record=record.id)
-            failure = JournalFailed(record.id, "the journal broke")
+            log().exception("the journal broke", record=last)
+            failure = JournalFailed(last, "the journal broke")
+        except BaseException:
+            self.unsure += batches
+            raise
         else:
             if isinstance(appended, Success):
+                del batches[0]
                 return True
             # Past the types anything can come back, and only a Success is a promise.
-            failure = (
-                appended.failure() if isinstance(appended, Failure) else JournalFailed(record.id, "it gave no answer")
-            )
+            failure = appended.failure() if isinstance(appended, Failure) else JournalFailed(last, "it gave no answer")
         self.journal_failure = self.journal_failure or failure
         return False
 
@@ -99,6 +163,7 @@ class Run:
             tool_calls=state.calls,
             usage=state.totals,
             history=self.transcript.history(),
+            conversation=self.conversation,
         )
 
     def failure(self, cause: RunCause) -> RunFailure:

@@ -15,7 +15,7 @@ async def settle(run: Run, call: Call) -> None:
     outcome = call.outcome
     if outcome is None:
         return
-    if run.prepared.journal is not None:
+    if run.journal is not None:
         await run.commit(ResultSettled(call.key, outcome))
     tell(run, call)
 

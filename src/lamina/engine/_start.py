@@ -15,10 +15,13 @@ async def start(run: Run, call: Call, tool: Tool[object, object, object]) -> boo
     if run.journal_failure is not None:
         call.outcome = ToolRejected("not-started")
         return False
-    recorded = run.prepared.journal is not None and (tool.execution != "readonly" or call.approved_by is not None)
-    if recorded and not await run.commit(CallStarted(call.key, digest_of(call.arguments), call.approved_by)):
-        call.outcome = ToolRejected("not-started")
-        return False
+    recorded = run.journal is not None and (tool.execution != "readonly" or call.approved_by is not None)
+    if recorded:
+        approval = None if call.approved_by is None else f"approval:{call.key}"
+        digest = digest_of(call.arguments)
+        if not await run.commit(CallStarted(call.key, digest, call.approved_by, approval, tool.execution)):
+            call.outcome = ToolRejected("not-started")
+            return False
     call.started = True
     if run.emit is not None:
         run.emit(ToolCallStarted, turn=call.key.turn, call=call.key.call, tool=call.name)

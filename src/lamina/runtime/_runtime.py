@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Generic, Never, TypeVar, overload
 from weakref import WeakKeyDictionary
 
-from returns.result import Result
+from returns.result import Failure, Result
 
 from lamina.agent import Binding
-from lamina.conversation import History
+from lamina.conversation import History, Record
 from lamina.effect import (
     ConstructionError,
     Environment,
@@ -23,18 +23,24 @@ from lamina.effect import (
 )
 from lamina.engine import (
     Completed,
+    Decisions,
     Emitter,
     EventLog,
     Given,
     Permits,
     PreparedAgent,
     Run,
+    RunCause,
     RunFailure,
     RunHandle,
+    RunSuspended,
     Sink,
+    interpret,
+    interpret_resumed,
     prepare,
     run_to_end,
 )
+from lamina.runtime._conversing import Busy, Keeper, Lanes, Place, enter_conversation, take_up
 
 Have = TypeVar("Have", contravariant=True)
 Seeded = TypeVar("Seeded")
@@ -47,13 +53,14 @@ O = TypeVar("O")  # noqa: E741 - the output
 class Core:
     """What all runtimes over one environment share, whatever seeds they were given."""
 
-    __slots__ = ("agents", "close_timeout", "environment", "handlers", "permits", "plan")
+    __slots__ = ("agents", "close_timeout", "environment", "handlers", "lanes", "permits", "plan")
 
     def __init__(self, plan: Plan, environment: Environment, close_timeout: float) -> None:
         self.plan = plan
         self.environment = environment
         self.close_timeout = close_timeout
         self.permits = Permits()
+        self.lanes = Lanes()
         # By identity, and weakly: an agent that its owner drops is gone.
         self.handlers: WeakKeyDictionary[Program[Any], Callable[[Any, Given], Awaitable[Any]]] = WeakKeyDictionary()
         self.agents: WeakKeyDictionary[Program[Any], PreparedAgent] = WeakKeyDictionary()
@@ -104,6 +111,8 @@ class Runtime(Generic[Have]):
         *,
         history: History | None = None,
         conversation: str | None = None,
+        principal: str | None = None,
+        busy: Busy = "reject",
     ) -> Result[Completed[O], RunFailure]: ...
     async def run(
         self,
@@ -113,6 +122,8 @@ class Runtime(Generic[Have]):
         *,
         history: History | None = None,
         conversation: str | None = None,
+        principal: str | None = None,
+        busy: Busy = "reject",
     ) -> Any:  # Any: the overloads say what each program gives
         """Run a handler with a command, or an agent with its input, to its end.
 
@@ -124,7 +135,10 @@ class Runtime(Generic[Have]):
             program: The handler, or the agent with its model.
             command: The handler's command, or the agent's input.
             history: For an agent: what was said before; `completed.report.history` of an earlier run, say.
-            conversation: For an agent: the conversation to go on with; needs `Conversations`.
+            conversation: For an agent: the conversation to go on with, or to begin; needs `Conversations`.
+            principal: For an agent: on whose behalf; a conversation is its principal's.
+            busy: For an agent: what to do while another run has the conversation. `reject` fails with
+                `ConversationBusy`, `queue` waits (the wait counts against `max_duration`), `fork` goes its own way.
 
         Returns:
             The handler's own answer; for an agent `Success(Completed)` or `Failure(RunFailure)`.
@@ -136,8 +150,8 @@ class Runtime(Generic[Have]):
         if isinstance(program, Handler):
             compiled = core.handlers.get(program) or await core.handler(program)
             return await compiled(command, self._given)
-        run = await self._new_run(program, history, conversation)
-        return await run_to_end(run, command, core.settle)
+        run, place = await self._new_run(program, history, conversation, principal, busy)
+        return await self._to_end(run, place, command)
 
     def start(
         self,
@@ -147,6 +161,8 @@ class Runtime(Generic[Have]):
         *,
         history: History | None = None,
         conversation: str | None = None,
+        principal: str | None = None,
+        busy: Busy = "reject",
     ) -> RunHandle[O]:
         """Start an agent and hold it: observe its events, interrupt it, read its history at any time.
 
@@ -155,38 +171,126 @@ class Runtime(Generic[Have]):
             given: The agent's input.
             history: What was said before.
             conversation: The conversation to go on with; needs `Conversations`.
+            principal: On whose behalf.
+            busy: What to do while another run has the conversation; see `run`.
 
         Returns:
             A handle, to be entered with `async with`.
         """
+        places: list[Place | None] = []
 
         async def prepare_run(log: EventLog) -> Run:
-            return await self._new_run(binding, history, conversation, log.append)
+            run, place = await self._new_run(binding, history, conversation, principal, busy, log.append)
+            places.append(place)
+            return run
 
         async def work(run: Run) -> Result[Completed[Any], RunFailure]:
-            return await run_to_end(run, given, self._core.settle)
+            return await self._to_end(run, places[0], given)
 
         return RunHandle(prepare_run, work)
+
+    async def resume(
+        self,
+        binding: Binding[Have, I, O],
+        suspended: RunSuspended,
+        decisions: Decisions | None = None,
+        /,
+        *,
+        principal: str | None = None,
+    ) -> Result[Completed[O], RunFailure]:
+        """Go on with a suspended run, in this process or another one over the same store.
+
+        The batch that waits is replayed as it was declared, and the model is not asked again for it. Decisions that
+        were recorded meanwhile count before those given here. Of any number that resume one suspension exactly one goes
+        on; the others get `AlreadyDecided`, and run nothing.
+
+        Args:
+            binding: The same agent.
+            suspended: The reference.
+            decisions: By call id, what was decided.
+            principal: On whose behalf the conversation is.
+
+        Returns:
+            As `run`; `RunSuspended` again where calls are still undecided, and then nothing has changed.
+
+        Raises:
+            ConstructionError: The runtime has no `Conversations`, or the suspension is another agent's.
+        """
+        core, given = self._core, decisions or {}
+        run, place = await self._new_run(binding, None, suspended.conversation, principal, "reject", run=suspended.run)
+        assert place is not None
+        if suspended.agent != binding.agent.id:
+            lines = (f'agent "{binding.agent.id}"  {caller_where()}', f'it was suspended by agent "{suspended.agent}"')
+            raise ConstructionError([Problem("RESUME", suspended.run, lines, "give the binding of that agent")])
+        keeper = Keeper(run, run.prepared.clock)
+
+        async def work() -> Result[Completed[Any], RunCause]:
+            taken = await take_up(run, place, suspended, given, core.settle)
+            if isinstance(taken, Failure):
+                return Failure(taken.failure())
+            resumed, encoded = taken.unwrap()
+            keeper.begin()
+            shown = {each.call: each.arguments_digest for each in suspended.waiting}
+            return await interpret_resumed(run, resumed, encoded, given, shown)
+
+        try:
+            return await run_to_end(run, work, core.settle)
+        finally:
+            await keeper.end()
+
+    async def _to_end(self, run: Run, place: Place | None, given: object) -> Result[Completed[Any], RunFailure]:
+        core = self._core
+        if place is None:
+            enter = None if run.journal is None else run.open
+            return await run_to_end(run, lambda: interpret(run, given, enter), core.settle)
+        keeper = Keeper(run, run.prepared.clock)
+
+        async def move_in(opening: tuple[Record, ...]) -> RunCause | None:
+            refused = await enter_conversation(run, place, opening, core.lanes, core.settle)
+            if refused is None:
+                keeper.begin()
+            return refused
+
+        run.author = place.principal
+        try:
+            return await run_to_end(run, lambda: interpret(run, given, move_in), core.settle)
+        finally:
+            await keeper.end()
 
     async def _new_run(
         self,
         binding: Binding[Any, Any, Any],
         history: History | None,
         conversation: str | None,
+        principal: str | None,
+        busy: Busy,
         sink: Sink | None = None,
-    ) -> Run:
-        if conversation is not None:
-            lines = (
-                f'agent "{binding.agent.id}" (conversation=)  {caller_where()}',
-                "this version has no Conversations",
-            )
-            raise ConstructionError([Problem("MISSING", "Conversations", lines, "history=... goes on from a history")])
+        run: str | None = None,
+    ) -> tuple[Run, Place | None]:
         core = self._core
         prepared = core.agents.get(binding) or await core.agent(binding)
         await prepared.admit(None, ())
-        run_id = prepared.ids.new("run")
+        place: Place | None = None
+        if conversation is not None:
+            if prepared.conversations is None:
+                lines = (f'agent "{binding.agent.id}" (conversation=)  {caller_where()}',)
+                write = '| stored_conversations() | sqlite_store("lamina.db")'
+                raise ConstructionError([Problem("MISSING", "Conversations", lines, write)])
+            if history is not None:
+                lines = (f"a conversation has its own history  {caller_where()}",)
+                raise ConstructionError([Problem("HISTORY", conversation[:80], lines, "leave history= out")])
+            place = Place(
+                conversations=prepared.conversations, conversation=conversation, principal=principal, busy=busy
+            )
+        elif prepared.defers:
+            lines = (f'agent "{binding.agent.id}" has an Approval that decides later  {caller_where()}',)
+            raise ConstructionError([Problem("MISSING", "conversation=", lines, 'rt.run(..., conversation="...")')])
+        run_id = run or prepared.ids.new("run")
         emit = None if sink is None else Emitter(sink, run_id, conversation, binding.agent.id, prepared.clock)
-        return Run(run_id, prepared, self._given, history, emit)
+        made = Run(run_id, prepared, self._given, history, emit)
+        if place is not None:
+            made.journal = None  # until it has its conversation, whose log is its journal
+        return made, place
 
 
 class Open(Generic[Have, Seeded]):

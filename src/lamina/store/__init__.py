@@ -1,6 +1,10 @@
 """The database: one unit of work, one schema, and three stores that hold to it (design §8)."""
 
-from lamina.store.memory import MemoryStore, memory_store
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from lamina.store.port import (
     Row,
     Rows,
@@ -19,8 +23,11 @@ from lamina.store.port import (
     Value,
     ValueRefused,
 )
-from lamina.store.postgres import PostgresStore, postgres_store
-from lamina.store.sqlite import SqliteStore, sqlite_store
+
+if TYPE_CHECKING:
+    from lamina.store.memory import MemoryStore, memory_store
+    from lamina.store.postgres import PostgresStore, postgres_store
+    from lamina.store.sqlite import SqliteStore, sqlite_store
 
 __all__ = [
     "MemoryStore",
@@ -46,3 +53,28 @@ __all__ = [
     "postgres_store",
     "sqlite_store",
 ]
+
+# What keeps them, and what that imports, is loaded when it is asked for: an agent without a store pays nothing for it.
+_HOME_OF = {
+    "MemoryStore": "memory",
+    "PostgresStore": "postgres",
+    "SqliteStore": "sqlite",
+    "memory_store": "memory",
+    "postgres_store": "postgres",
+    "sqlite_store": "sqlite",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import an implementation's public name from its module, once."""
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

@@ -10,7 +10,7 @@ import pytest
 from lamina.agent import Agent, Binding
 from lamina.approval import Approval
 from lamina.call import Authorization
-from lamina.conversation import Journal
+from lamina.conversation import Conversations, Journal
 from lamina.effect import Clock, ConstructionError, Ids, Try
 from lamina.model import LanguageModel
 from lamina.testing import ScriptedModel
@@ -124,5 +124,6 @@ def test_a_binding_declares_all_that_a_run_needs() -> None:
         (Ids, "its runs", True),
         (Authorization, "its runs", True),
         (Journal, "its runs", True),
+        (Conversations, "its runs", True),
     ]
     assert declared.private is binding.model

@@ -9,9 +9,10 @@ import pytest
 from returns.result import Failure, Success
 
 from lamina.approval import Approval, Ask, ScriptedApproval
-from lamina.call import ToolSuccess
+from lamina.call import ToolRejected, ToolSuccess
 from lamina.conversation import (
     CallStarted,
+    InputRecorded,
     Journal,
     JournalFailed,
     MemoryJournal,
@@ -20,6 +21,7 @@ from lamina.conversation import (
     ResultSettled,
     RunEnded,
     TurnAdvanced,
+    project,
 )
 from lamina.effect import Clock, Ids, Try, bind
 from lamina.engine import TERMINAL, PolicyExceeded
@@ -69,7 +71,11 @@ async def test_records_come_in_order_with_deterministic_ids(observed: bool) -> N
     await run_with(journal, BATCH, call_tool("nope"), say("done"), observed=observed)
 
     assert [record.id for record in journal.records] == [
+        "began:run-1",
+        "input:run-1:0",
         "declared:run-1/1",
+        "asked:run-1/1/call-3",
+        "decided:run-1/1/call-3",
         "started:run-1/1/call-1",
         "settled:run-1/1/call-1",
         "settled:run-1/1/call-2",
@@ -79,6 +85,7 @@ async def test_records_come_in_order_with_deterministic_ids(observed: bool) -> N
         "declared:run-1/2",
         "settled:run-1/2/call-4",
         "advanced:run-1/2",
+        "declared:run-1/3",
         "ended:run-1",
     ]
     assert journal.records[-1] == RunEnded("run-1", "completed")
@@ -108,30 +115,38 @@ async def test_each_run_has_one_ending_on_record(turns: Any, ended: RunEnded) ->
     assert [record for record in journal.records if isinstance(record, RunEnded)] == [ended]
 
 
-async def test_a_batch_beyond_the_budget_is_not_on_record() -> None:
+async def test_a_batch_beyond_the_budget_is_on_record_as_refused_and_nothing_of_it_started() -> None:
     journal = MemoryJournal()
     layer = bind(Journal).value(journal)
     await run_turns(
         echo, call_tool("echo", text="a") & call_tool("echo", text="b"), say("x"), layer=layer, max_tool_calls=1
     )
 
-    assert [type(record) for record in journal.records] == [RunEnded]
+    assert [record.id.split(":")[0] for record in journal.records] == [
+        *("began", "input", "declared", "settled", "settled", "advanced", "declared", "ended")
+    ]
+    refused = [record.outcome for record in journal.records if isinstance(record, ResultSettled)]
+    assert refused == [ToolRejected("budget")] * 2
 
 
 class Failing(MemoryJournal):
     """Does not take one kind of record, in one of several ways."""
 
-    def __init__(self, kind: type, how: str) -> None:
+    def __init__(self, kind: type, how: str, times: int | None = None) -> None:
         super().__init__()
         self.kind = kind
         self.how = how
+        self.times = times
+        self.refused: list[tuple[Record, ...]] = []
 
-    async def append(self, record: Record) -> Any:
-        if not isinstance(record, self.kind):
-            return await super().append(record)
+    async def append(self, *records: Record) -> Any:
+        refused = [record for record in records if isinstance(record, self.kind)]
+        if not refused or (self.times is not None and len(self.refused) >= self.times):
+            return await super().append(*records)
+        self.refused.append(records)
         if self.how == "raises":
             raise OSError("canary")
-        return None if self.how == "lies" else Failure(JournalFailed(record.id, "the disk is full"))
+        return None if self.how == "lies" else Failure(JournalFailed(refused[0].id, "the disk is full"))
 
 
 @pytest.mark.parametrize("observed", [False, True])
@@ -150,19 +165,48 @@ async def test_a_record_that_is_not_taken_ends_the_run_and_loses_no_result(
 ) -> None:
     ledger, turn = Ledger(), call_tool("act", text="a") & call_tool("echo", text="e")
     journal = Failing(kind, how)
-    done = await run_with(journal, turn, observed=observed, ledger=ledger)
+    # What says that a turn is over comes with the next turn's records, so that one has to begin.
+    done = await run_with(journal, turn, call_tool("act", text="b"), observed=observed, ledger=ledger)
 
     failure = done.result.failure()
     assert isinstance(failure.cause, JournalFailed)
     assert "canary" not in str(failure.cause) + str(done.events)
-    contents = [each.content for each in failure.report.history.messages[-1].results]
+    contents = [each.content for each in failure.report.history.messages[2].results]
     reasons = [each["reason"] if isinstance(each, dict) else each for each in contents]
     # A sibling may have been settled before the failure showed, or not have started after it.
     assert reasons[0] == told[0]
     assert reasons[1] in (told[1], "not-started")
     assert ledger.ran == ran
     assert journal.records[-1] == RunEnded("run-1", "failed", "JournalFailed")
+    assert not any(isinstance(record, kind) for record in journal.records)
     assert sum(isinstance(event, TERMINAL) for event in done.events) == (1 if observed else 0)
+
+
+@pytest.mark.parametrize("how", ["answers", "raises", "lies"])
+@pytest.mark.parametrize("kind", [ResponseDeclared, CallStarted, ResultSettled, TurnAdvanced, RunEnded])
+async def test_what_was_not_taken_once_is_there_when_the_run_has_ended(kind: type, how: str) -> None:
+    ledger, journal = Ledger(), Failing(kind, how, times=1)
+    turn = call_tool("act", text="a") & call_tool("echo", text="e")
+    done = await run_with(journal, turn, call_tool("act", text="b"), say("done"), ledger=ledger)
+
+    assert isinstance(done.result.failure().cause, JournalFailed)
+    assert journal.records[-1] == RunEnded("run-1", "failed", "JournalFailed")
+    (refused,) = journal.refused
+    assert set(refused) - {RunEnded("run-1", "completed")} <= set(journal.records)
+    assert project(journal.records).notes == []
+    settled = {record.key: record.outcome for record in journal.records if isinstance(record, ResultSettled)}
+    assert {outcome.value for outcome in settled.values() if isinstance(outcome, ToolSuccess)} >= set(ledger.ran)
+    assert project(journal.records).settled_history() == done.result.failure().report.history
+
+
+@pytest.mark.parametrize("how", ["answers", "raises", "lies"])
+async def test_a_run_whose_input_is_not_taken_does_not_begin(how: str) -> None:
+    journal = Failing(InputRecorded, how, times=1)
+    done = await run_with(journal, say("done"))
+
+    assert done.result.failure().cause.record == "input:run-1:0"
+    assert done.requests == ()
+    assert journal.records == (RunEnded("run-1", "failed", "JournalFailed"),)
 
 
 @pytest.mark.parametrize("how", ["answers", "raises", "lies"])
@@ -178,11 +222,12 @@ async def test_an_ending_that_is_not_taken_fails_the_run_and_keeps_its_answer_in
 
 async def test_the_first_record_that_was_not_taken_is_the_one_that_is_named() -> None:
     class Dead(Journal):
-        async def append(self, record: Record) -> Any:
-            return Failure(JournalFailed(record.id, "dead"))
+        async def append(self, *records: Record) -> Any:
+            return Failure(JournalFailed(records[0].id, "dead"))
 
     done = await run_with(Dead(), call_tool("act", text="a"))
-    assert done.result.failure().cause == JournalFailed("declared:run-1/1", "dead")
+    assert done.result.failure().cause == JournalFailed("began:run-1", "dead")
+    assert done.requests == ()
 
 
 async def test_after_a_journal_failed_no_further_body_starts() -> None:
@@ -211,11 +256,11 @@ class Hanging(MemoryJournal):
         self.kind = kind
         self.hangs = asyncio.Event()
 
-    async def append(self, record: Record) -> Any:
-        if isinstance(record, self.kind):
+    async def append(self, *records: Record) -> Any:
+        if any(isinstance(record, self.kind) for record in records):
             self.hangs.set()
             await asyncio.Event().wait()
-        return await super().append(record)
+        return await super().append(*records)
 
 
 @pytest.mark.parametrize("kind", [ResponseDeclared, CallStarted, ResultSettled, TurnAdvanced, RunEnded])
@@ -232,7 +277,8 @@ async def test_a_journal_that_hangs_is_given_up_and_the_run_ends_with_what_it_kn
         events = await events_of(run)
 
     cause = result.failure().cause
-    assert isinstance(cause, JournalFailed) if kind is RunEnded else cause == PolicyExceeded("duration")
+    late = kind in (TurnAdvanced, RunEnded)  # both come with the ending
+    assert isinstance(cause, JournalFailed) if late else cause == PolicyExceeded("duration")
     results = [message for message in run.history.messages if type(message).__name__ == "ToolMessage"]
     (settled,) = results[0].results
     assert settled.content == ("a" if ledger.ran else {**settled.content, "reason": "not-started"})
@@ -256,11 +302,11 @@ async def test_a_journal_is_asked_again_for_a_result_whose_record_was_cut_off() 
     class Slow(MemoryJournal):
         gate = asyncio.Event()
 
-        async def append(self, record: Record) -> Any:
-            if isinstance(record, ResultSettled) and not self.gate.is_set():
+        async def append(self, *records: Record) -> Any:
+            if isinstance(records[0], ResultSettled) and not self.gate.is_set():
                 self.gate.set()
                 await asyncio.Event().wait()
-            return await super().append(record)
+            return await super().append(*records)
 
     journal, ledger = Slow(), Ledger()
     binding = agent_with(act).on(ScriptedModel(call_tool("act", text="a")))

@@ -226,7 +226,7 @@ async def test_a_conversation_is_refused_at_preflight_and_no_model_is_asked(obse
     assert (problem.kind, problem.subject, problem.write) == (
         "MISSING",
         "Conversations",
-        "history=... goes on from a history",
+        '| stored_conversations() | sqlite_store("lamina.db")',
     )
     assert problem.lines[0].startswith('agent "tester" (conversation=)  ')
     assert "test_assemble.py:" in problem.lines[0]

@@ -1,0 +1,147 @@
+"""Suspended runs: what is kept of one, and how it goes on without asking the model again (design §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias, cast
+
+import attrs
+from returns.result import Failure, Result
+
+from lamina.approval import Approved, Denied
+from lamina.call import ToolRejected
+from lamina.conversation import Resumed, Transcript
+from lamina.engine._approve import honour
+from lamina.engine._batch import conclude
+from lamina.engine._check import check
+from lamina.engine._deadline import Expired
+from lamina.engine._declare import open_batch
+from lamina.engine._digest import digest_of
+from lamina.engine._events import RunStarted
+from lamina.engine._failures import ApprovalDenied, Completed, RunCause
+from lamina.engine._loop import drive, instructions_for
+from lamina.engine._machine import State, settled
+from lamina.engine._run import Call, Run
+from lamina.model import ModelResponse, Usage
+from lamina.schema import JsonValue, codec
+
+Decisions: TypeAlias = Mapping[str, Approved | Denied]
+"""By call id, what somebody decided."""
+
+
+@attrs.frozen(kw_only=True)
+class Kept:
+    """What a suspension keeps of a run: its counters, the seconds it took so far, and its input.
+
+    Time that a run is suspended does not count: waiting for a person has no limit that nobody set.
+    """
+
+    state: State
+    elapsed: float
+    input: JsonValue
+
+
+_KEPT = codec(Kept)
+
+
+def suspended_state(run: Run) -> JsonValue:
+    """Give what goes into the record of a suspension."""
+    kept = _KEPT.encode(Kept(state=run.state, elapsed=run.elapsed(), input=run.input))
+    return kept.unwrap()
+
+
+def restore(run: Run, resumed: Resumed) -> object:
+    """Make a fresh run the suspended one again, and give its input.
+
+    Raises:
+        ValueError: The record is of another agent, or of another version of this one.
+    """
+    agent = run.prepared.agent.id
+    if resumed.agent not in (None, agent):
+        raise ValueError(f"the run is not one of the agent {agent}")
+    kept = _KEPT.decode(resumed.state)
+    if isinstance(kept, Failure):
+        raise ValueError("the suspension's record cannot be read")
+    found = kept.unwrap()
+    given = run.prepared.agent.input.decode(found.input)
+    if isinstance(given, Failure):
+        raise ValueError("the input does not fit the agent any more")
+    run.state = found.state
+    run.began = run.prepared.clock.monotonic() - found.elapsed
+    run.input = found.input
+    run.suspensions = resumed.nth
+    run.transcript = Transcript(resumed.claim.history)
+    run.journal = resumed.claim.log
+    return cast("object", given.unwrap())
+
+
+async def interpret_resumed(
+    run: Run, resumed: Resumed, given: object, decisions: Decisions, shown: Mapping[str, str]
+) -> Result[Completed[Any], RunCause]:
+    """Go on with a run's open batch, and then as any run does.
+
+    Stages 2 to 5 run again, on what is true now. A decision is bound to its call and to the arguments that were shown.
+
+    Args:
+        run: The run, restored.
+        resumed: What was suspended.
+        given: Its input.
+        decisions: What was decided of the calls of which the log has no decision.
+        shown: By call id, the digest of the arguments that somebody saw who made those.
+    """
+    system = instructions_for(run, given)
+    if run.emit is not None:
+        run.emit(RunStarted)
+    message = resumed.response
+    assert message is not None, "a suspension always has an open batch"
+    response = ModelResponse(message, message.calls, message.text, "tool-calls", Usage(0, 0))
+    open_batch(run, response)
+    ended_by: ApprovalDenied | None = None
+    for call in run.batch:
+        denied = await _again(run, call, resumed, decisions, shown)
+        ended_by = ended_by or denied
+    outcomes, ending = await conclude(run, run.batch, ended_by)
+    run.state, decision = settled(run.state, run.prepared.policy, outcomes, ending)
+    return await drive(run, system, decision, response)
+
+
+async def _again(
+    run: Run, call: Call, resumed: Resumed, decisions: Decisions, shown: Mapping[str, str]
+) -> ApprovalDenied | None:
+    identity = call.key.call
+    if identity in resumed.outcomes:
+        call.outcome, call.settled = resumed.outcomes[identity], True
+        return None
+    await check(run, call)
+    asked = resumed.requests.get(identity)
+    if call.outcome is not None or call.tool is None or call.tool.tool.ask is None:
+        return None
+    if asked is None:
+        if _asks(call):
+            call.outcome = ToolRejected("denied", "The call was never shown to anybody.")
+        return None
+    request, recorded = asked.request, resumed.decisions.get(identity)
+    asked_of = request.arguments_digest
+    bound_to = shown.get(identity, asked_of) if recorded is None else recorded.arguments_digest
+    if not digest_of(call.arguments) == asked_of == bound_to:
+        call.outcome = ToolRejected("denied", "The arguments are not those that were decided on.")
+        return None
+    if recorded is not None:
+        decided: Approved | Denied | Expired = (
+            Approved(recorded.by)
+            if recorded.decision == "approved"
+            else Denied(recorded.by, recorded.reason)
+            if recorded.decision == "denied"
+            else Expired()
+        )
+    elif request.expires_at is not None and request.expires_at <= run.prepared.clock.now():
+        decided = Expired()
+    else:
+        decided = decisions[identity]
+    return await honour(run, call, request, decided)
+
+
+def _asks(call: Call) -> bool:
+    assert call.tool is not None
+    ask = call.tool.tool.ask
+    return ask is not None and (ask.when is None or bool(ask.when(call.input)))

@@ -1,0 +1,234 @@
+"""Runs in conversations: one at a time, never interleaved, never lost (seed 004 §3; design §5)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+import attrs
+from returns.result import Failure, Result, Success
+
+from lamina.conversation import (
+    AlreadyDecided,
+    AppendConflict,
+    ConversationBusy,
+    ConversationError,
+    Conversations,
+    Record,
+    Resumed,
+    RunLog,
+    Transcript,
+)
+from lamina.conversation import RunSuspended as SuspensionRecorded
+from lamina.effect import Clock, log
+from lamina.engine import ConversationFailed, Decisions, Run, RunCause, RunSuspended, Waiting, restore
+
+Busy: TypeAlias = Literal["reject", "queue", "fork"]
+"""What a run does whose conversation another run has: fail with `ConversationBusy`, wait for it, or go its own way."""
+Owned: TypeAlias = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
+
+_LOOK_AGAIN = 0.25
+"""Seconds between two looks at a conversation that a run of another process has."""
+
+
+@attrs.define(eq=False)
+class Lane:
+    """The runs of this process that wait for one conversation, first come, first served."""
+
+    lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+    users: int = 0
+
+
+class Lanes:
+    """The lanes of a runtime; a lane that nobody uses is not kept."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[tuple[str | None, str], Lane] = {}
+
+    async def through(
+        self, principal: str | None, conversation: str, work: Callable[[], Awaitable[RunCause | None]]
+    ) -> RunCause | None:
+        """Do something about a conversation when everybody who came before has done theirs."""
+        key = (principal, conversation)
+        lane = self._lanes.setdefault(key, Lane())
+        lane.users += 1
+        try:
+            async with lane.lock:
+                return await work()
+        finally:
+            lane.users -= 1
+            if not lane.users:
+                del self._lanes[key]
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Place:
+    """Where a run is to be: a conversation, on whose behalf, and what happens if it is in use."""
+
+    conversations: Conversations
+    conversation: str
+    principal: str | None
+    busy: Busy
+
+
+async def enter_conversation(
+    run: Run, place: Place, opening: tuple[Record, ...], lanes: Lanes, owned: Owned
+) -> RunCause | None:
+    """Take the conversation with the run's first records in one unit; give what keeps the run from beginning.
+
+    A claim that a cancellation meets is finished all the same, in a task that the runtime owns: the run then knows
+    that it has the conversation, and frees it.
+    """
+    if place.busy == "queue":
+        return await lanes.through(
+            place.principal, place.conversation, lambda: _take(run, place, place.conversation, opening, owned)
+        )
+    return await _take(run, place, place.conversation, opening, owned)
+
+
+async def _take(
+    run: Run, place: Place, conversation: str, opening: tuple[Record, ...], owned: Owned
+) -> RunCause | None:
+    while True:
+        error = await _claim(run, place, conversation, opening, owned)
+        if error is None:
+            return None
+        if not isinstance(error, ConversationBusy):
+            return ConversationFailed(error)
+        if place.busy == "reject":
+            return error
+        if place.busy == "queue":
+            await run.prepared.clock.sleep(_LOOK_AGAIN)
+            continue
+        conversation = run.prepared.ids.new("conversation")
+        forked = await place.conversations.fork(place.conversation, conversation, principal=place.principal)
+        if isinstance(forked, Failure):
+            return ConversationFailed(forked.failure())
+
+
+async def _claim(
+    run: Run, place: Place, conversation: str, opening: tuple[Record, ...], owned: Owned
+) -> ConversationError | None:
+    errors: list[ConversationError] = []
+
+    async def claim() -> None:
+        answer = await place.conversations.claim(conversation, run.id, principal=place.principal, opening=opening)
+        if isinstance(answer, Failure):
+            errors.append(answer.failure())
+            return
+        claimed = answer.unwrap()
+        run.conversation = conversation
+        run.journal = claimed.log
+        run.transcript = Transcript(claimed.history)
+        if run.emit is not None:
+            run.emit.moved(conversation)
+        for repair in claimed.repairs:
+            log().warning("a conversation was repaired", conversation=conversation, repair=repair)
+
+    await owned(claim)
+    return errors[0] if errors else None
+
+
+async def take_up(
+    run: Run, place: Place, suspended: RunSuspended, decisions: Decisions, owned: Owned
+) -> Result[tuple[Resumed, object], RunCause]:
+    """Take a suspended run up again, if everything that it waits for is decided; exactly one does.
+
+    Returns:
+        What was suspended, and the run's input.
+    """
+    seen = await place.conversations.suspended(suspended.conversation, suspended.run, principal=place.principal)
+    if isinstance(seen, Failure):
+        return Failure(_cause(seen.failure()))
+    found = seen.unwrap()
+    over = AlreadyDecided(suspended.conversation, suspended.run)
+    if found.turn != suspended.turn:  # what is decided here was asked by an earlier suspension of the run
+        return Failure(over)
+    if waiting := _undecided(found, decisions, run.prepared.clock.now()):
+        run.conversation = suspended.conversation
+        still = RunSuspended(suspended.conversation, suspended.run, suspended.agent, suspended.turn, waiting)
+        return Failure(still)
+    restore(run, found)  # raises where that cannot be done, and then the run stays suspended
+    answers: list[Result[tuple[Resumed, object], RunCause]] = []
+
+    async def resume() -> None:
+        answer = await place.conversations.resume(suspended.conversation, suspended.run, principal=place.principal)
+        if isinstance(answer, Failure):
+            answers.append(Failure(_cause(answer.failure())))
+            return
+        resumed = answer.unwrap()
+        if resumed.turn != suspended.turn:  # it was resumed, and suspended again, since it was looked at
+            again = SuspensionRecorded(suspended.run, resumed.turn, resumed.state, resumed.nth + 1)
+            await resumed.claim.log.append(again)
+            answers.append(Failure(over))
+            return
+        run.conversation = suspended.conversation
+        answers.append(Success((resumed, restore(run, resumed))))
+
+    run.journal = None  # until it has the conversation, it keeps nothing
+    await owned(resume)
+    return answers[0]
+
+
+def _undecided(found: Resumed, decisions: Decisions, now: datetime) -> tuple[Waiting, ...]:
+    """Give what the log says is still to be decided, whatever a reference says."""
+    return tuple(
+        [
+            Waiting(
+                call=call,
+                tool=asked.request.tool,
+                approval=asked.request.id,
+                summary=asked.request.summary,
+                arguments_digest=asked.request.arguments_digest,
+            )
+            for call, asked in found.requests.items()
+            if call not in decisions
+            and call not in found.decisions
+            and call not in found.outcomes
+            and (asked.request.expires_at is None or asked.request.expires_at > now)
+        ]
+    )
+
+
+def _cause(error: ConversationError | AlreadyDecided) -> RunCause:
+    return error if isinstance(error, AlreadyDecided | ConversationBusy) else ConversationFailed(error)
+
+
+class Keeper:
+    """Renews a run's lease while it waits for something that takes longer than a lease.
+
+    Appending renews, too, so that a run which goes on has no task for this.
+    """
+
+    __slots__ = ("_clock", "_run", "_task")
+
+    def __init__(self, run: Run, clock: Clock) -> None:
+        self._run = run
+        self._clock = clock
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Renew from now on, where the conversation has leases."""
+        journal = self._run.journal
+        if isinstance(journal, RunLog) and journal.renew_within != float("inf"):
+            self._task = asyncio.create_task(self._keep(journal), name=f"lamina lease {self._run.id}")
+
+    async def end(self) -> None:
+        """Stop, and wait until it has stopped."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _keep(self, journal: RunLog) -> None:
+        while True:
+            await self._clock.sleep(journal.renew_within)
+            renewed = await journal.renew()
+            if isinstance(renewed, Failure):
+                failure = renewed.failure()
+                log().warning("a lease was not renewed", run=self._run.id, why=str(failure))
+                if isinstance(failure.cause, AppendConflict):  # another has the conversation
+                    self._run.journal_failure = self._run.journal_failure or failure
+                    return

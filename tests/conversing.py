@@ -1,0 +1,117 @@
+"""What tests of runs in conversations stand on: a runtime over a store, tools that note that they ran, and faults."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Never
+
+import attrs
+from returns.result import Failure, Result
+
+from lamina.approval import Approval, Ask, DeferredApproval
+from lamina.conversation import Conversations, Entry, stored_conversations
+from lamina.effect import Clock, Try, bind, handler
+from lamina.runtime import Runtime, build
+from lamina.store import Row, Rows, Statement, Store, StoreError, StoreFull, Unmet, Value
+from lamina.tools import tool
+from tests.stores import Place
+from tests.unit.engine.world import Word
+
+
+class Ledger:
+    """What really ran, noted by the bodies themselves."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+
+@tool()
+async def act(call: Word, ok: Try[Never], ledger: Ledger) -> str:
+    """Do something that is not to be done twice."""
+    ledger.ran.append(call.text)
+    return call.text
+
+
+@tool(needs_approval=True)
+async def send(call: Word, ok: Try[Never], ledger: Ledger) -> str:
+    """Send, if somebody allows it; a denial ends the run."""
+    ledger.ran.append(call.text)
+    return call.text
+
+
+@tool(needs_approval=True, approval=Ask[Word](recoverable=True, expires=60))
+async def post(call: Word, ok: Try[Never], ledger: Ledger) -> str:
+    """Post, if somebody allows it within a minute; a denial is told to the model."""
+    ledger.ran.append(call.text)
+    return call.text
+
+
+class Faulty(Store):
+    """A store that refuses some writes: `refuses` is asked about each, with its number and its statements."""
+
+    def __init__(self, store: Store, refuses: Callable[[int, tuple[Statement, ...]], bool]) -> None:
+        self.durable = store.durable
+        self.store = store
+        self.refuses = refuses
+        self.writes = 0
+
+    async def write(self, *statements: Statement) -> Result[Rows, StoreError | Unmet]:
+        self.writes += 1
+        if self.refuses(self.writes, statements):
+            return Failure(StoreFull())
+        return await self.store.write(*statements)
+
+    async def read(self, sql: str, *parameters: Value) -> Result[tuple[Row, ...], StoreError]:
+        return await self.store.read(sql, *parameters)
+
+
+@handler
+async def the_conversations(_: None, conversations: Conversations) -> Conversations:
+    """Give the conversations of a runtime."""
+    return conversations
+
+
+@attrs.frozen
+class Talk:
+    """A runtime in which agents converse."""
+
+    rt: Runtime[Any]
+    conversations: Conversations
+    ledger: Ledger
+
+    async def log(self, conversation: str = "c", principal: str | None = None) -> tuple[Entry, ...]:
+        return (await self.conversations.read(conversation, principal=principal)).unwrap()
+
+    async def ids(self, conversation: str = "c") -> list[str]:
+        return [entry.id for entry in await self.log(conversation)]
+
+    async def holder(self, conversation: str = "c") -> tuple[str | None, str | None]:
+        found = (await self.conversations.get(conversation)).unwrap()
+        return found.run, found.state
+
+    async def run(self, binding: Any, given: str = "go", **options: Any) -> Any:
+        return await self.rt.run(binding, given, **{"conversation": "c"} | options)
+
+
+@asynccontextmanager
+async def talking(
+    place: Place,
+    *,
+    approval: Approval | None = None,
+    clock: Clock | None = None,
+    ledger: Ledger | None = None,
+    lease: float = 30.0,
+    refuses: Callable[[int, tuple[Statement, ...]], bool] | None = None,
+) -> AsyncGenerator[Talk, None]:
+    """Open a runtime over a test's database; one of several, where the store is durable."""
+    noted = ledger or Ledger()
+    async with place.open() as opened:
+        store = opened if refuses is None else Faulty(opened, refuses)
+        app: Any = stored_conversations(clock=clock, lease=lease).provide(bind(Store).value(store))
+        app = app | bind(Ledger).value(noted)
+        app = app | bind(Approval).value(approval or DeferredApproval(same_process=not store.durable))
+        if clock is not None:
+            app = app | bind(Clock).value(clock)
+        async with build(app) as rt:
+            yield Talk(rt, await rt.run(the_conversations, None), noted)
