@@ -8,6 +8,7 @@ from typing import Any, Generic, Never, TypeVar, cast, overload
 
 from returns.result import Failure, Result, Success
 
+from lamina.agent import Binding
 from lamina.effect import (
     AcquisitionFailed,
     Buildable,
@@ -120,6 +121,7 @@ def build(
         opened = await environment.open()
         if isinstance(opened, Failure):
             raise AcquisitionFailed(opened.failure())  # the type checkers refuse a layer that may fail
+        await _make_ready(core)
         return Runtime(core, ()) if brought is None else Open(core, brought)
 
     return Opening(core.environment, begin)
@@ -162,9 +164,21 @@ def try_build(
         opened = await environment.open()
         if isinstance(opened, Failure):
             return Failure(cast("E", opened.failure()))  # the plan's layers declare nothing but E
+        await _make_ready(core)
         return Success(Runtime(core, ()))
 
     return Opening(core.environment, begin)
+
+
+async def _make_ready(core: Core) -> None:
+    """Prepare every registered agent: what only the services themselves show is refused here, and not at a run."""
+    try:
+        for program, _ in core.plan.sights:
+            if isinstance(program, Binding):
+                await core.agent(cast("Binding[Any, Any, Any]", program))  # type: ignore[redundant-cast]  # not to pyright
+    except BaseException:
+        await core.environment.close()
+        raise
 
 
 def _core(
