@@ -22,7 +22,7 @@ from table import show
 HERE = Path(__file__).resolve().parent
 ADAPTERS = HERE / "adapters"
 FLOORS = ("floor", "floor_pydantic")
-OURS = (*FLOORS, "lamina")
+OURS = (*FLOORS, "lamina", "lamina_names")
 SCENARIOS = ("a", "b", "c", "d", "e", "g")
 RUNS = {"a": 300, "b": 60, "c": 8}
 # The floors are so quick that their median needs more runs.

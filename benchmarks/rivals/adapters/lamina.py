@@ -15,7 +15,7 @@ from lamina.runtime import build as build_runtime
 from lamina.tools import tool
 from scenario import FINAL, HITS, TURNS, Runs, model_wait, plan
 
-IMPORT = "from lamina import Agent, AgentPolicy, RuntimeBuilder, build, tool"
+IMPORT = "import lamina"
 
 USAGE = Usage(10, 5)
 
