@@ -140,7 +140,7 @@ class Agent(Generic[In, I, O]):
         instructions: str | Callable[[Any], str],
         policy: AgentPolicy,
         toolkit: Tools[Any] | None = None,
-        input: type[Any] = str,  # noqa: A002
+        input: type[Any] = str,  # noqa: A002 - an agent's input is its input
         output: type[Any] = str,
     ) -> None:
         """Describe an agent."""

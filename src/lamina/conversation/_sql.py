@@ -28,8 +28,8 @@ _COLUMNS = (
     "forked_from, forked_seq"
 )
 HEAD = f"SELECT {_COLUMNS} FROM conversation WHERE id = $1"  # noqa: S608 - constants
-LIST = f"SELECT {_COLUMNS} FROM conversation WHERE principal = $1 AND id > $2 ORDER BY id LIMIT $3"  # noqa: S608
-LIST_OF_NOBODY = f"SELECT {_COLUMNS} FROM conversation WHERE principal IS NULL AND id > $1 ORDER BY id LIMIT $2"  # noqa: S608
+LIST = f"SELECT {_COLUMNS} FROM conversation WHERE principal = $1 AND id > $2 ORDER BY id LIMIT $3"  # noqa: S608 - the columns are a constant of ours
+LIST_OF_NOBODY = f"SELECT {_COLUMNS} FROM conversation WHERE principal IS NULL AND id > $1 ORDER BY id LIMIT $2"  # noqa: S608 - the columns are a constant of ours
 PAGE = (
     "SELECT seq, id, batch, kind, version, created, payload, digest FROM record "
     "WHERE conversation = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4"

@@ -17,7 +17,7 @@ from types import coroutine
 from typing import Any, Protocol, cast
 
 import anyio
-from anyio._backends import _asyncio as _anyio  # pyright: ignore[reportPrivateImportUsage] - see above
+from anyio._backends import _asyncio as _anyio  # pyright: ignore[reportPrivateImportUsage] - the layout is checked
 
 from lamina.effect._backend import is_native
 from lamina.effect._outlast import go_on, overdue
@@ -40,7 +40,7 @@ class _State(Protocol):
     cancel_scope: _Scope | None
 
 
-_states = cast("dict[object, _State]", _anyio._task_states)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType] - see above
+_states = cast("dict[object, _State]", _anyio._task_states)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType] - the layout is checked
 if "_parent_scope" not in _anyio.CancelScope.__slots__:
     raise ImportError("anyio keeps its scopes in another way than is known here")
 
@@ -84,7 +84,7 @@ def _is_cancelled(scope: _Scope | None) -> bool:
     while scope is not None:
         if scope.cancel_called:
             return True
-        scope = None if scope.shield else scope._parent_scope  # pyright: ignore[reportPrivateUsage] - see above
+        scope = None if scope.shield else scope._parent_scope  # pyright: ignore[reportPrivateUsage] - the layout is checked
     return False
 
 
@@ -107,8 +107,8 @@ class _LateShield:
             self._opened = anyio.CancelScope(deadline=self._deadline, shield=True)
             self._opened.__enter__()
             return
-        while scope is not None and scope._parent_scope is not self._outer:  # pyright: ignore[reportPrivateUsage]
-            scope = scope._parent_scope  # pyright: ignore[reportPrivateUsage] - see above
+        while scope is not None and scope._parent_scope is not self._outer:  # pyright: ignore[reportPrivateUsage] - the layout is checked
+            scope = scope._parent_scope  # pyright: ignore[reportPrivateUsage] - the layout is checked
         if scope is not None and not scope.shield:
             scope.shield = True
             scope.deadline = min(scope.deadline, self._deadline)

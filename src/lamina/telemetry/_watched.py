@@ -196,7 +196,7 @@ def category_of(error: object) -> str:
     for name in ("reason", "cause"):
         try:
             inner: object = getattr(error, name, None)
-        except Exception:  # a property of the application's own  # noqa: S112
+        except Exception:  # noqa: S112 - a property of the application's own
             continue
         if hasattr(type(inner), "__tag__"):
             return f"{tag}.{tag_of(inner)}"[:LONGEST_NAME]
