@@ -101,8 +101,12 @@ def opaque(value: JsonValue) -> JsonValue:
     if value is None or kind is bool or kind is int:
         return value
     data = dump(value)
-    # What cannot be read back as it was (NaN, a tuple, a date) is no JSON, though it can be written as some.
-    if load(data) != value:
+    # What cannot be read back as it was (NaN, a tuple, a date, too many levels) is no JSON, though it can be written.
+    try:
+        same = load(data) == value
+    except (Malformed, RecursionError):
+        same = False
+    if not same:
         raise Refused("it holds something that is no JSON")
     if not _plainly_small(data):
         _measure(value, texts=len(data) > LONGEST_TEXT)
