@@ -181,11 +181,13 @@ async def test_p8_two_runs_at_once_do_not_interleave_and_none_is_lost(kind: str,
         ]
         a, b, rejected = await asyncio.gather(*runs)
         assert (a.unwrap().output, b.unwrap().output) == ("A", "B")
-        assert isinstance(rejected.failure().cause, ConversationBusy)
+        # The third waits for nobody: it is refused, or it came while the conversation was free, and is there whole.
+        refused = isinstance(rejected, Failure)
+        assert not refused or isinstance(rejected.failure().cause, ConversationBusy)
         messages = (await talk.conversations.history("c")).unwrap().messages
         shape = [type(message).__name__[:4] for message in messages]
-        assert shape == ["User", "Assi", "Tool", "Assi"] * 2
-        assert sorted(talk.ledger.ran) == ["A", "B"]
+        assert shape == ["User", "Assi", "Tool", "Assi"] * (2 if refused else 3)
+        assert sorted(talk.ledger.ran) == (["A", "B"] if refused else ["A", "B", "R"])
 
 
 @on_every_store
