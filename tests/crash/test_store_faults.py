@@ -78,12 +78,13 @@ async def fill(store: Store, size: int) -> tuple[list[str], Any]:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     place = tmp_path / "small"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
     if os.geteuid() != 0 or subprocess.run(command, capture_output=True).returncode != 0:
-        pytest.skip("only root may mount a small disk, and not everywhere")
+        why = "only root may mount a small disk, and not everywhere"
+        pytest.fail(why) if request.config.getoption("--require-all") else pytest.skip(why)
     try:
         yield place
     finally:
