@@ -1,5 +1,10 @@
 """One call: its key, its outcome, and the stages that an agent's tool call and a contract's dispatch share."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from lamina.call._authorize import (
     Allowed,
     Authorization,
@@ -29,19 +34,86 @@ from lamina.call._outcome import (
 )
 from lamina.call._resolve import resolve
 
+if TYPE_CHECKING:
+    from lamina.call._caller import (
+        Caller,
+        CallerFeature,
+        CallerUnable,
+        Elicited,
+        LogLevel,
+        NoCaller,
+        NotElicited,
+        Sampled,
+        SampleRequest,
+    )
+    from lamina.call._contents import (
+        AudioContent,
+        ContentItem,
+        Contents,
+        DocumentContent,
+        ImageContent,
+        LinkContent,
+        TextContent,
+    )
+    from lamina.call._invocation import Invocation, Signal
+    from lamina.call._surface import (
+        AgentResourceError,
+        Capability,
+        Gives,
+        JsonSchema,
+        Prompt,
+        PromptArgument,
+        PromptMessage,
+        PromptRefused,
+        ReadDefect,
+        ResourceContent,
+        ResourceInfo,
+        Surface,
+    )
+
 __all__ = [
     "DEFAULT_RESULT_BYTES",
     "SMALLEST_RESULT_BYTES",
+    "AgentResourceError",
     "Allowed",
+    "AudioContent",
     "Authorization",
     "AuthorizationAnswer",
     "AuthorizationRequest",
     "CallKey",
+    "Caller",
+    "CallerFeature",
+    "CallerUnable",
+    "Capability",
+    "ContentItem",
+    "Contents",
     "DefectKind",
+    "DocumentContent",
+    "Elicited",
     "ExecutionClass",
+    "Gives",
+    "ImageContent",
+    "Invocation",
+    "JsonSchema",
+    "LinkContent",
+    "LogLevel",
+    "NoCaller",
     "NotAllowed",
+    "NotElicited",
     "Outcome",
+    "Prompt",
+    "PromptArgument",
+    "PromptMessage",
+    "PromptRefused",
+    "ReadDefect",
     "RejectionReason",
+    "ResourceContent",
+    "ResourceInfo",
+    "SampleRequest",
+    "Sampled",
+    "Signal",
+    "Surface",
+    "TextContent",
     "ToolDefect",
     "ToolFailure",
     "ToolInvalidInput",
@@ -58,3 +130,52 @@ __all__ = [
     "sentence_of",
     "told",
 ]
+
+# What serves callers from outside is loaded when it is asked for: an agent that nobody serves pays nothing for it.
+_HOME_OF = {
+    "AgentResourceError": "_surface",
+    "AudioContent": "_contents",
+    "Caller": "_caller",
+    "CallerFeature": "_caller",
+    "CallerUnable": "_caller",
+    "Capability": "_surface",
+    "ContentItem": "_contents",
+    "Contents": "_contents",
+    "DocumentContent": "_contents",
+    "Elicited": "_caller",
+    "Gives": "_surface",
+    "ImageContent": "_contents",
+    "Invocation": "_invocation",
+    "JsonSchema": "_surface",
+    "LinkContent": "_contents",
+    "LogLevel": "_caller",
+    "NoCaller": "_caller",
+    "NotElicited": "_caller",
+    "Prompt": "_surface",
+    "PromptArgument": "_surface",
+    "PromptMessage": "_surface",
+    "PromptRefused": "_surface",
+    "ReadDefect": "_surface",
+    "ResourceContent": "_surface",
+    "ResourceInfo": "_surface",
+    "SampleRequest": "_caller",
+    "Sampled": "_caller",
+    "Signal": "_invocation",
+    "Surface": "_surface",
+    "TextContent": "_contents",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its module, once."""
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

@@ -79,28 +79,40 @@ class ToolRejected(Value):
         reason: Which stage refused.
         detail: What the refusing side says of it, empty where it says nothing.
         nearest: For `no-such-tool`, the names that come closest.
+        error: The tagged error that a contract gives instead; it is not kept.
     """
 
     reason: RejectionReason
     detail: str = ""
     nearest: tuple[str, ...] = ()
+    error: object = attrs.field(default=None, eq=False, repr=False)
 
     @property
     def message(self) -> str:
         """One sentence for the model or the client."""
+        if self.error is not None:
+            return sentence_of(self.error)
         said = self.detail or _REJECTED[self.reason]
         return f"{said} Nearest: {', '.join(self.nearest)}." if self.nearest else said
 
 
 @attrs.frozen(eq=False, repr=False)
 class ToolInvalidInput(Value):
-    """The arguments do not fit the tool's schema; each problem is `$.path: why`, without the value."""
+    """The arguments do not fit the tool's schema; each problem is `$.path: why`, without the value.
+
+    Attributes:
+        problems: What does not fit.
+        error: The tagged error that a contract gives instead, whose sentence tells no details; it is not kept.
+    """
 
     problems: tuple[str, ...]
+    error: object = attrs.field(default=None, eq=False, repr=False)
 
     @property
     def message(self) -> str:
         """All problems in one line."""
+        if self.error is not None:
+            return sentence_of(self.error)
         return "; ".join(self.problems)
 
 
