@@ -6,7 +6,6 @@ from lamina.call import Invocation, NoCaller, Signal
 from lamina.testing import FixedIds
 
 
-
 def test_a_signal_is_aborted_once_and_tells_its_listeners_in_order():
     signal, heard = Signal(), []
     signal.on_abort(lambda: heard.append(1))
