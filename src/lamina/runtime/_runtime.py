@@ -216,12 +216,61 @@ class Runtime(Generic[Have]):
         Raises:
             ConstructionError: The runtime has no `Conversations`, or the suspension is another agent's.
         """
-        core, given = self._core, decisions or {}
-        run, place = await self._new_run(binding, None, suspended.conversation, principal, "reject", run=suspended.run)
+        run, place = await self._suspended_run(binding, suspended, principal)
+        return await self._resumed_to_end(run, place, suspended, decisions or {})
+
+    def start_resumed(
+        self,
+        binding: Binding[Have, I, O],
+        suspended: RunSuspended,
+        decisions: Decisions | None = None,
+        /,
+        *,
+        principal: str | None = None,
+    ) -> RunHandle[O]:
+        """Go on with a suspended run and hold it: `resume`, as `start` is to `run`.
+
+        Args:
+            binding: The same agent.
+            suspended: The reference.
+            decisions: By call id, what was decided.
+            principal: On whose behalf the conversation is.
+
+        Returns:
+            A handle, to be entered with `async with`; entering it raises what `resume` raises.
+        """
+        places: list[Place] = []
+
+        async def prepare_run(log: EventLog) -> Run:
+            run, place = await self._suspended_run(binding, suspended, principal, log.append)
+            places.append(place)
+            return run
+
+        async def work(run: Run) -> Result[Completed[Any], RunFailure]:
+            return await self._resumed_to_end(run, places[0], suspended, decisions or {})
+
+        return RunHandle(prepare_run, work)
+
+    async def _suspended_run(
+        self,
+        binding: Binding[Any, Any, Any],
+        suspended: RunSuspended,
+        principal: str | None,
+        sink: Sink | None = None,
+    ) -> tuple[Run, Place]:
+        run, place = await self._new_run(
+            binding, None, suspended.conversation, principal, "reject", sink, run=suspended.run
+        )
         assert place is not None
         if suspended.agent != binding.agent.id:
             lines = (f'agent "{binding.agent.id}"  {caller_where()}', f'it was suspended by agent "{suspended.agent}"')
             raise ConstructionError([Problem("RESUME", suspended.run, lines, "give the binding of that agent")])
+        return run, place
+
+    async def _resumed_to_end(
+        self, run: Run, place: Place, suspended: RunSuspended, given: Decisions
+    ) -> Result[Completed[Any], RunFailure]:
+        core = self._core
         keeper = Keeper(run, run.prepared.clock)
 
         async def work() -> Result[Completed[Any], RunCause]:

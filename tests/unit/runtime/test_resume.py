@@ -76,6 +76,24 @@ async def test_approved_it_goes_on_elsewhere_and_the_model_is_not_asked_again_fo
             assert await other.holder() == (None, None)
 
 
+async def test_a_resumed_run_can_be_watched(tmp_path: Path) -> None:
+    async with talking(Place("memory", tmp_path)) as talk:
+        waiting = await suspended(talk)
+        binding = agent_with(TOOLS).on(ScriptedModel(say("done")))
+        async with talk.rt.start_resumed(binding, waiting) as run:
+            kinds = [type(event).__name__ async for event in run.events()]
+            assert (run.id, kinds) == (waiting.run, ["RunAwaitsDecision"])
+            assert isinstance((await run.result()).failure().cause, RunSuspended)
+        async with talk.rt.start_resumed(binding, waiting, YES) as run:
+            events = [event async for event in run.events()]
+            ended = await run.result()
+
+    assert ended.unwrap().output == "done"
+    assert {(event.run, event.conversation) for event in events} == {(waiting.run, "c")}
+    kinds = [type(event).__name__ for event in events]
+    assert (kinds[0], kinds.count("ToolCallSucceeded"), kinds[-1]) == ("RunStarted", 3, "RunCompleted")
+
+
 @pytest.mark.parametrize("kind", STORES)
 async def test_a_second_resume_gets_already_decided_and_runs_nothing(kind: str, tmp_path: Path) -> None:
     place = Place(kind, tmp_path)
