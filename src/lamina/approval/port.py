@@ -16,6 +16,8 @@ from lamina.schema import JsonValue
 
 I = TypeVar("I")  # noqa: E741 - the tool's input
 Risk: TypeAlias = Literal["low", "medium", "high", "critical"]
+Covers: TypeAlias = Literal["call", "tool"]
+"""What a decision answers: the very call, or each request for its tool in its run that has no decision of its own."""
 
 MOST_TARGETS = 32
 LONGEST_TEXT = 2_048
@@ -92,20 +94,40 @@ class ApprovalRequest(Value):
     expires_at: datetime | None
     more_targets: bool = False
 
+    def expired(self, now: datetime) -> bool:
+        """Tell whether nobody may decide any more."""
+        return self.expires_at is not None and self.expires_at <= now
+
 
 @attrs.frozen(eq=False, repr=False)
 class Approved(Value):
-    """The call may run; `by` names who said so."""
+    """The call may run.
+
+    A decision on the very call beats one on its tool, whichever came first; among equals the latest counts. A denial
+    of the tool beats every approval of the tool.
+
+    Attributes:
+        by: Who said so.
+        covers: `tool` also answers the other requests for the tool in the same run, later ones too.
+    """
 
     by: str
+    covers: Covers = "call"
 
 
 @attrs.frozen(eq=False, repr=False)
 class Denied(Value):
-    """The call may not run; the reason is told to the model where the denial is recoverable."""
+    """The call may not run.
+
+    Attributes:
+        by: Who said so.
+        reason: Told to the model where the denial is recoverable.
+        covers: `tool` also answers the other requests for the tool in the same run, later ones too; see `Approved`.
+    """
 
     by: str
     reason: str = ""
+    covers: Covers = "call"
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING
 from lamina.conversation._errors import (
     AlreadyDecided,
     AppendConflict,
+    ApprovalLapsed,
+    ArgumentsDiffer,
     ConversationBusy,
     ConversationDamaged,
     ConversationError,
     ConversationExists,
+    DecideError,
     ForkRefused,
     InvalidId,
     NotAllowed,
+    NotAsked,
+    NotSuspended,
     RecordRefused,
     RecordUnknown,
 )
 from lamina.conversation._history import History, Transcript, history_problems
 from lamina.conversation._ids import check_id, check_principal
 from lamina.conversation._outcomes import RecordedError
-from lamina.conversation._projection import project, result_of
+from lamina.conversation._projection import project, result_of, stronger
 from lamina.conversation._records import (
     ApprovalDecided,
     ApprovalRequested,
@@ -49,6 +54,7 @@ from lamina.conversation.port import (
     Entry,
     Journal,
     JournalFailed,
+    Pending,
     Resumed,
     RunLog,
     Summary,
@@ -63,7 +69,9 @@ __all__ = [
     "AlreadyDecided",
     "AppendConflict",
     "ApprovalDecided",
+    "ApprovalLapsed",
     "ApprovalRequested",
+    "ArgumentsDiffer",
     "CallStarted",
     "Claim",
     "ConversationBusy",
@@ -73,6 +81,7 @@ __all__ = [
     "ConversationExists",
     "ConversationForked",
     "Conversations",
+    "DecideError",
     "Ending",
     "Entry",
     "ForkRefused",
@@ -84,6 +93,9 @@ __all__ = [
     "JournalFailed",
     "MemoryJournal",
     "NotAllowed",
+    "NotAsked",
+    "NotSuspended",
+    "Pending",
     "Record",
     "RecordRefused",
     "RecordUnknown",
@@ -109,6 +121,7 @@ __all__ = [
     "result_of",
     "run_of",
     "stored_conversations",
+    "stronger",
     "verify_export",
 ]
 

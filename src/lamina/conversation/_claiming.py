@@ -105,7 +105,7 @@ async def _take(
             return None
         return Failure(RecordRefused(_named(batches, lost.statement), "another record has its id"))
     if own:
-        _follow(reading, mended, tails[len(own) - 1])
+        follow(reading, mended, tails[len(own) - 1])
     shelf.readings.keep(reading)
     log = shelf.log(claimed)
     return Success(Claim(history=projection.settled_history(), tail=reading.tail, repairs=told, log=log))
@@ -133,7 +133,7 @@ async def abort(
         free = attrs.evolve(head, tail=tails[-1], run=None, state=None, epoch=head.epoch + 1, until=None)
         answer = await shelf.store.write(_sql.take(head, free), *statements)
         if not isinstance(answer, Failure):
-            _follow(reading, mended, tails[-1])
+            follow(reading, mended, tails[-1])
             shelf.readings.keep(reading)
             return Success(free.tail)
         if not isinstance(lost := answer.failure(), Unmet):
@@ -176,7 +176,7 @@ _SAID: dict[Why, str] = {"owner-lost": "its owner is gone", "aborted": "it was a
 _TAGS: dict[Why, str] = {"owner-lost": "OwnerLost", "aborted": "RunAborted"}
 
 
-def _follow(reading: Reading, records: Sequence[Record], tail: Tail) -> None:
+def follow(reading: Reading, records: Sequence[Record], tail: Tail) -> None:
     """Take what was appended into a reading; it ends a batch."""
     seq, projection = reading.tail.seq, reading.projected()
     for record in records:

@@ -165,6 +165,58 @@ class AlreadyDecided:
     run: str
 
 
+@tagged("No run of the conversation {conversation} is suspended.")
+class NotSuspended:
+    """Nothing of it waits for a decision.
+
+    Attributes:
+        conversation: The conversation's id.
+    """
+
+    conversation: str
+
+
+@tagged("Nobody asked about the call {call} of the run {run}.")
+class NotAsked:
+    """The open batch of the suspended run has no such call, or it needs no approval.
+
+    Attributes:
+        run: The run's id.
+        call: The call's id.
+    """
+
+    run: str
+    call: str
+
+
+@tagged("The decision on the call {call} is of other arguments than those that it has.")
+class ArgumentsDiffer:
+    """What was decided on is not what would run; nothing was written.
+
+    Attributes:
+        run: The run's id.
+        call: The call's id.
+    """
+
+    run: str
+    call: str
+
+
+@tagged("The time in which the call {call} could be approved is over.")
+class ApprovalLapsed:
+    """The request has expired, which is a denial; resuming the run concludes it.
+
+    Attributes:
+        run: The run's id.
+        call: The call's id.
+        expired_at: When that was, UTC.
+    """
+
+    run: str
+    call: str
+    expired_at: datetime
+
+
 ConversationError: TypeAlias = (
     InvalidId
     | NotAllowed
@@ -178,3 +230,6 @@ ConversationError: TypeAlias = (
     | StoreError
 )
 """Every reason for which a conversation does not do what it was asked."""
+
+DecideError: TypeAlias = ConversationError | AlreadyDecided | NotAsked | ArgumentsDiffer | ApprovalLapsed
+"""Every reason for which a decision from outside is not recorded."""

@@ -35,6 +35,12 @@ def check_principal(given: object) -> InvalidId | None:
     return None if why is None else InvalidId("principal", why)
 
 
+def check_approver(given: object) -> InvalidId | None:
+    """Say why something cannot name who decided: 1 to 256 printable characters."""
+    why = _why(given, LONGEST_PRINCIPAL)
+    return None if why is None else InvalidId("approver", why)
+
+
 def _why(given: object, longest: int) -> str | None:
     if type(given) is not str:
         return "it is no text"

@@ -23,7 +23,7 @@ async def read(
     found = await shelf.find(conversation, principal)
     if isinstance(found, Failure):
         return Failure(found.failure())
-    end, limit = found.unwrap().tail.seq, _page(limit)
+    end, limit = found.unwrap().tail.seq, page_size(limit)
     page = await shelf.store.read(_sql.PAGE, conversation, after, end, limit)
     if isinstance(page, Failure):
         return Failure(page.failure())
@@ -62,9 +62,9 @@ async def list_page(
     if (refused := check_principal(principal) or (check_id("conversation", after) if after else None)) is not None:
         return Failure(refused)
     if principal is None:
-        page = await shelf.store.read(_sql.LIST_OF_NOBODY, after, _page(limit))
+        page = await shelf.store.read(_sql.LIST_OF_NOBODY, after, page_size(limit))
     else:
-        page = await shelf.store.read(_sql.LIST, principal, after, _page(limit))
+        page = await shelf.store.read(_sql.LIST, principal, after, page_size(limit))
     if isinstance(page, Failure):
         return Failure(page.failure())
     return Success(tuple([_sql.Head.of(row).summary() for row in page.unwrap()]))
@@ -111,5 +111,6 @@ async def verify(shelf: Shelf, conversation: str, principal: str | None) -> Resu
     return Success(reading.tail) if wrong is None else Failure(wrong)
 
 
-def _page(limit: int) -> int:
+def page_size(limit: int) -> int:
+    """Give how many rows a page has: 1 to 1,024."""
     return max(1, min(limit, LONGEST_PAGE))

@@ -46,10 +46,11 @@ class OpenBatch:
         outcomes: By call id, what has been settled.
         started: By call id, the execution class of what has started.
         requests: By call id, what was asked.
-        decisions: By call id, what was decided.
+        records: By call id, every record of a decision, in order.
+        own: By call id, the latest decision on the very call.
     """
 
-    __slots__ = ("calls", "decisions", "declared", "held", "message", "outcomes", "requests", "started")
+    __slots__ = ("calls", "declared", "held", "message", "outcomes", "own", "records", "requests", "started")
 
     def __init__(self, declared: ResponseDeclared, message: AssistantMessage, calls: Mapping[str, ToolCall]) -> None:
         self.declared = declared
@@ -59,7 +60,8 @@ class OpenBatch:
         self.outcomes: dict[str, Outcome] = {}
         self.started: dict[str, ExecutionClass] = {}
         self.requests: dict[str, ApprovalRequested] = {}
-        self.decisions: dict[str, ApprovalDecided] = {}
+        self.records: dict[str, list[ApprovalDecided]] = {}
+        self.own: dict[str, ApprovalDecided] = {}
 
     def missing(self) -> list[tuple[ToolCall, Outcome]]:
         """Give each call without an outcome, with the one that is honest of it if nothing more comes."""
@@ -86,6 +88,7 @@ class Projection:
         open: The batch whose calls wait for their results.
         run: The run that has begun and not ended.
         agent: Its agent.
+        blanket: By tool, the decision that covers the run's calls of it.
         suspended: Its suspension, while it lasts.
         stable: The last position at which no run was in progress, and no call without its result.
         whole: The last position at which no call was without its result.
@@ -104,6 +107,7 @@ class Projection:
         "_messages",
         "_seen",
         "agent",
+        "blanket",
         "notes",
         "open",
         "run",
@@ -120,6 +124,7 @@ class Projection:
         self.open: OpenBatch | None = None
         self.run: str | None = None
         self.agent: str | None = None
+        self.blanket: dict[str, ApprovalDecided] = {}
         self.suspended: RunSuspended | None = None
         self.stable = 0
         self.whole = 0
@@ -140,6 +145,18 @@ class Projection:
     def untold(self) -> tuple[str, ...]:
         """Give the repairs that no record tells of."""
         return tuple([note for seq, note in self.notes if seq > self.told_through])
+
+    def decisions(self) -> dict[str, ApprovalDecided]:
+        """Give, by call id, the decision that counts of each call of the open batch of which one is recorded.
+
+        One on the very call beats one on its tool, whichever came first; among equals the latest counts; a denial of
+        the tool beats every approval of it.
+        """
+        if self.open is None:
+            return {}
+        tools = {call: asked.request.tool for call, asked in self.open.requests.items() if call in self.open.records}
+        covered = {call: self.blanket[tool] for call, tool in tools.items() if tool in self.blanket}
+        return {**covered, **self.open.own}
 
     def mark(self, seq: int) -> None:
         """Note that a batch of records ends here: between two of one batch a log is never cut."""
@@ -173,10 +190,10 @@ class Projection:
                     batch.requests[key.call] = record
             case ApprovalDecided():
                 if (batch := self._concerns(record.key.run, record.key.turn, record.key.call)) is not None:
-                    batch.decisions[record.key.call] = record
+                    self._decide(batch, record)
             case RunBegan():
                 self._close(seq)
-                self.run, self.agent, self.suspended = record.run, record.agent, None
+                self.run, self.agent, self.suspended, self.blanket = record.run, record.agent, None, {}
             case RunSuspended():
                 self.suspended = record
                 if self.open is not None:
@@ -223,6 +240,14 @@ class Projection:
             batch.outcomes[key.call] = record.outcome
             if len(batch.outcomes) == len(batch.calls):
                 self._close(seq)
+
+    def _decide(self, batch: OpenBatch, record: ApprovalDecided) -> None:
+        call = record.key.call
+        batch.records.setdefault(call, []).append(record)
+        if record.tool is not None:
+            self.blanket[record.tool] = stronger(self.blanket.get(record.tool), record)
+        elif record.under is None:
+            batch.own[call] = record
 
     def _end(self, seq: int, record: RunEnded) -> None:
         if self.open is not None and self.open.declared.run == record.run:
@@ -273,6 +298,11 @@ def project(records: Iterable[Record]) -> Projection:
         projection.feed(seq, record)
         projection.mark(seq)
     return projection
+
+
+def stronger(old: ApprovalDecided | None, new: ApprovalDecided) -> ApprovalDecided:
+    """Give which of two decisions on one tool counts: the latest, but that a denial beats an approval."""
+    return old if old is not None and old.decision == "denied" and new.decision != "denied" else new
 
 
 def cut_short(key: CallKey, outcome: Outcome) -> str:

@@ -132,6 +132,9 @@ class ApprovalDecided(Value):
         by: Who answered.
         reason: Why, where it was said.
         arguments_digest: What the answer is bound to: SHA-256 of the arguments' canonical JSON.
+        tool: The tool, all of whose requests in the run the answer is for; None where it is for this call alone.
+        under: The request whose answer, which covers the tool, answered this one, too; None where it had its own.
+        nth: Which record of its call this is, from 1: until the call starts, a later answer may take its place.
     """
 
     key: CallKey
@@ -140,11 +143,14 @@ class ApprovalDecided(Value):
     by: str
     reason: str
     arguments_digest: str
+    tool: str | None = None
+    under: str | None = None
+    nth: int = 1
 
     @property
     def id(self) -> str:
-        """`decided:{key}`: a call has one decision."""
-        return f"decided:{self.key}"
+        """`decided:{key}`, and `decided#{nth}:{key}` for what came after it."""
+        return f"decided:{self.key}" if self.nth == 1 else f"decided#{self.nth}:{self.key}"
 
 
 @attrs.frozen(eq=False, repr=False)

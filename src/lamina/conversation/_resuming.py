@@ -20,7 +20,7 @@ async def resume(
 ) -> Result[Resumed, ConversationError | AlreadyDecided]:
     """Take a suspended run up again; see `Conversations.resume`."""
     for _ in range(TRIES):
-        found = await _suspended(shelf, conversation, run, principal)
+        found = await find_suspended(shelf, conversation, run, principal)
         if isinstance(found, Failure):
             return Failure(found.failure())
         head, reading, suspended = found.unwrap()
@@ -42,16 +42,17 @@ async def suspended(
     shelf: Shelf, conversation: str, run: str, principal: str | None
 ) -> Result[Resumed, ConversationError | AlreadyDecided]:
     """Look at a suspended run without taking it up; see `Conversations.suspended`."""
-    found = await _suspended(shelf, conversation, run, principal)
+    found = await find_suspended(shelf, conversation, run, principal)
     if isinstance(found, Failure):
         return Failure(found.failure())
     head, reading, suspended = found.unwrap()
     return Success(_resumed(shelf, reading, suspended, shelf.log(attrs.evolve(head, epoch=-1))))
 
 
-async def _suspended(
+async def find_suspended(
     shelf: Shelf, conversation: str, run: str, principal: str | None
 ) -> Result[tuple[_sql.Head, Reading, RunSuspended], ConversationError | AlreadyDecided]:
+    """Read a suspended run's conversation; the reading has to be kept again."""
     if (refused := refused_ids(conversation, run, principal)) is not None:
         return Failure(refused)
     found = await shelf.find(conversation, principal)
@@ -83,7 +84,9 @@ def _resumed(shelf: Shelf, reading: Reading, suspended: RunSuspended, log: Store
         outcomes={} if batch is None else dict(batch.outcomes),
         started=frozenset() if batch is None else frozenset(batch.started),
         requests={} if batch is None else dict(batch.requests),
-        decisions={} if batch is None else dict(batch.decisions),
+        decisions=projection.decisions(),
+        recorded={} if batch is None else {call: len(found) for call, found in batch.records.items()},
+        blanket=dict(projection.blanket),
     )
     shelf.readings.keep(reading)
     return made

@@ -36,6 +36,26 @@ PAGE = (
 )
 BY_ID = "SELECT seq, kind, version, payload FROM record WHERE conversation = $1 AND id = $2"
 
+
+def _pending(principal: str, first: int) -> str:
+    """Write the query for what waits: a run's requests are a range of record ids, `0` being what follows `/`."""
+    return (
+        "SELECT r.conversation, r.seq, r.id, r.batch, r.kind, r.version, r.created, r.payload, r.digest "  # noqa: S608 - constants
+        "FROM conversation c JOIN record r ON r.conversation = c.id "
+        "AND r.id >= 'asked:' || c.busy_run || '/' AND r.id < 'asked:' || c.busy_run || '0' "
+        f"WHERE {principal} AND c.busy_state = 'suspended' "
+        f"AND (c.id > ${first} OR (c.id = ${first} AND r.seq > ${first + 1})) "
+        "AND NOT EXISTS (SELECT 1 FROM record d "
+        "WHERE d.conversation = r.conversation AND d.id = 'decided:' || substr(r.id, 7)) "
+        "AND NOT EXISTS (SELECT 1 FROM record s "
+        "WHERE s.conversation = r.conversation AND s.id = 'settled:' || substr(r.id, 7)) "
+        f"ORDER BY c.id, r.seq LIMIT ${first + 2}"
+    )
+
+
+PENDING = _pending("c.principal = $1", 2)
+PENDING_OF_NOBODY = _pending("c.principal IS NULL", 1)
+
 _CREATE = (
     "INSERT INTO conversation (id, principal, created, head_seq, head_digest, busy_run, busy_state, busy_epoch, "
     "busy_until, forked_from, forked_seq) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"

@@ -10,8 +10,9 @@ from typing import Literal
 import attrs
 from returns.result import Result
 
+from lamina.approval import ApprovalRequest, Approved, Denied
 from lamina.call import Outcome
-from lamina.conversation._errors import AlreadyDecided, AppendConflict, ConversationError
+from lamina.conversation._errors import AlreadyDecided, AppendConflict, ConversationError, DecideError
 from lamina.conversation._history import History
 from lamina.conversation._records import ApprovalDecided, ApprovalRequested, Record
 from lamina.effect import Value, tagged
@@ -193,7 +194,9 @@ class Resumed(Value):
         outcomes: By call id, what has been settled of the open batch.
         started: The ids of its calls whose start is recorded.
         requests: By call id, what was asked of its calls.
-        decisions: By call id, what was decided of its calls.
+        decisions: By call id, the decision that counts of its calls, be it on the call or on its tool.
+        recorded: By call id, how many records of decisions there are.
+        blanket: By tool, the decision that covers the run's calls of it.
     """
 
     claim: Claim
@@ -206,9 +209,38 @@ class Resumed(Value):
     started: frozenset[str]
     requests: Mapping[str, ApprovalRequested]
     decisions: Mapping[str, ApprovalDecided]
+    recorded: Mapping[str, int]
+    blanket: Mapping[str, ApprovalDecided]
 
 
-_ON_ONE = ("claim", "resume", "suspended", "abort", "fork", "read", "history", "get", "export", "verify")
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Pending(Value):
+    """A request of a suspended run that waits for somebody's decision.
+
+    Attributes:
+        conversation: The conversation's id.
+        run: The run's id.
+        agent: The agent's id.
+        turn: The turn whose batch is open.
+        call: The call's id.
+        request: What was asked, as it is shown.
+        asked: When that was, UTC.
+        expired: Whether its time is over, which is a denial: the run can be resumed, and nothing else.
+        cursor: What `after` takes to go on behind it.
+    """
+
+    conversation: str
+    run: str
+    agent: str
+    turn: int
+    call: str
+    request: ApprovalRequest
+    asked: datetime
+    expired: bool
+    cursor: str
+
+
+_ON_ONE = ("claim", "resume", "suspended", "decide", "abort", "fork", "read", "history", "get", "export", "verify")
 
 
 @observed("conversations", resources=dict.fromkeys(_ON_ONE, "conversation"))
@@ -262,6 +294,49 @@ class Conversations(ABC):
         self, conversation: str, run: str, *, principal: str | None = None
     ) -> Result[Resumed, ConversationError | AlreadyDecided]:
         """Look at a suspended run without taking it up: what `resume` would give, with a log that takes nothing."""
+
+    @abstractmethod
+    async def pending(
+        self, *, principal: str | None = None, after: str = "", limit: int = 100
+    ) -> Result[tuple[Pending, ...], ConversationError]:
+        """Give a page of the requests of a principal's suspended runs that nobody has decided, by conversation.
+
+        Args:
+            principal: Whose conversations; None is those of nobody, not those of all.
+            after: The `cursor` of the last one that was seen.
+            limit: At most 1,024.
+        """
+
+    @abstractmethod
+    async def decide(
+        self,
+        conversation: str,
+        run: str,
+        call: str,
+        decision: Approved | Denied,
+        arguments_digest: str,
+        *,
+        principal: str | None = None,
+    ) -> Result[ApprovalDecided, DecideError]:
+        """Record a decision while the run is suspended; it stays so, and `rt.resume(...)` acts on it.
+
+        Until the run is resumed a later decision on the same call takes its place; all of them are in the log. The
+        same one twice is one. A decision that covers the tool is recorded for the batch's other requests of the tool,
+        too, as far as no decision on their calls answers them.
+
+        Args:
+            conversation: The conversation's id.
+            run: The run's id.
+            call: The call's id.
+            decision: What is decided, and by whom: 1 to 256 printable characters.
+            arguments_digest: The digest of the arguments that were decided on, from the request.
+            principal: On whose behalf.
+
+        Returns:
+            The decision that counts of the call now. `AlreadyDecided` where the run is not suspended any more,
+            `NotAsked` where nothing of the call was asked, `ArgumentsDiffer` where the digest is another one,
+            `ApprovalLapsed` where its time is over.
+        """
 
     @abstractmethod
     async def abort(

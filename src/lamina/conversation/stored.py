@@ -7,12 +7,13 @@ from typing import Never
 
 from returns.result import Result
 
-from lamina.conversation import _claiming, _forking, _looking, _resuming
-from lamina.conversation._errors import AlreadyDecided, ConversationError
+from lamina.approval import Approved, Denied
+from lamina.conversation import _claiming, _deciding, _forking, _looking, _resuming
+from lamina.conversation._errors import AlreadyDecided, ConversationError, DecideError
 from lamina.conversation._history import History
-from lamina.conversation._records import Record
+from lamina.conversation._records import ApprovalDecided, Record
 from lamina.conversation._shelf import Shelf
-from lamina.conversation.port import LONGEST_PAGE, Claim, Conversations, Entry, Resumed, Summary, Tail
+from lamina.conversation.port import LONGEST_PAGE, Claim, Conversations, Entry, Pending, Resumed, Summary, Tail
 from lamina.effect import Clock, ConstructionError, Layer, Problem, SystemClock, caller_where, layer
 from lamina.store import Store
 
@@ -53,6 +54,25 @@ class StoredConversations(Conversations):
     ) -> Result[Resumed, ConversationError | AlreadyDecided]:
         """Look at a suspended run; see `Conversations.suspended`."""
         return await _resuming.suspended(self._shelf, conversation, run, principal)
+
+    async def pending(
+        self, *, principal: str | None = None, after: str = "", limit: int = 100
+    ) -> Result[tuple[Pending, ...], ConversationError]:
+        """Give a page of what waits for a decision; see `Conversations.pending`."""
+        return await _deciding.pending(self._shelf, principal, after, limit)
+
+    async def decide(
+        self,
+        conversation: str,
+        run: str,
+        call: str,
+        decision: Approved | Denied,
+        arguments_digest: str,
+        *,
+        principal: str | None = None,
+    ) -> Result[ApprovalDecided, DecideError]:
+        """Record a decision from outside; see `Conversations.decide`."""
+        return await _deciding.decide(self._shelf, conversation, run, call, decision, arguments_digest, principal)
 
     async def abort(
         self, conversation: str, run: str, *, principal: str | None = None

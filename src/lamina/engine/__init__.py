@@ -46,7 +46,8 @@ from lamina.engine._failures import (
 from lamina.engine._handle import RunHandle
 from lamina.engine._loop import Enter, interpret
 from lamina.engine._prepared import Given, Permits, PreparedAgent, prepare, short_lived
-from lamina.engine._resume import Decisions, interpret_resumed, restore
+from lamina.engine._resume import interpret_resumed, restore
+from lamina.engine._ruling import Decisions, Ruling, rulings
 from lamina.engine._run import Run
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "PolicyExceeded",
     "PreparedAgent",
     "ReasoningDelta",
+    "Ruling",
     "Run",
     "RunAwaitsDecision",
     "RunCause",
@@ -104,6 +106,7 @@ __all__ = [
     "interpret_resumed",
     "prepare",
     "restore",
+    "rulings",
     "run_to_end",
     "short_lived",
 ]

@@ -25,6 +25,7 @@ from lamina.approval import (
 from lamina.call import ToolDefect, ToolRejected, ToolSuccess, bound
 from lamina.conversation import ApprovalDecided as DecisionRecorded
 from lamina.conversation import ApprovalRequested as RequestRecorded
+from lamina.conversation import stronger
 from lamina.effect import log
 from lamina.engine._deadline import Expired, within
 from lamina.engine._declare import readable
@@ -51,6 +52,8 @@ async def approve(run: Run, calls: Sequence[Call]) -> ApprovalDenied | RunSuspen
         answers = [task.result() for task in tasks]
     else:
         return None
+    if run.blanket:  # a decision on a tool may have come after other answers of the batch
+        answers = [await _cover(run, *each, answer) for each, answer in zip(asking, answers, strict=True)]
     for answer in answers:
         if isinstance(answer, ApprovalDenied):
             return answer
@@ -116,6 +119,8 @@ async def _decide(run: Run, call: Call, request: ApprovalRequest) -> ApprovalDen
     where = {"turn": call.key.turn, "call": call.key.call, "tool": tool}
     if emit is not None:
         emit(ApprovalRequested, **where, summary=request.summary, risk=request.risk)
+    if (covering := run.blanket.get(tool)) is not None:
+        return await honour(run, call, request, said(covering), under=covering.approval_id)
     decision = await _ask(run, cast("Compiled", run.prepared.approve), call, request)
     if isinstance(decision, Deferred):
         if run.conversation is not None:
@@ -130,29 +135,90 @@ async def _decide(run: Run, call: Call, request: ApprovalRequest) -> ApprovalDen
     return await honour(run, call, request, decision)
 
 
+async def _cover(
+    run: Run, call: Call, request: ApprovalRequest, answer: ApprovalDenied | Waiting | None
+) -> ApprovalDenied | Waiting | None:
+    """Let a decision on the tool answer what nobody decided, and its denial undo an approval of the tool."""
+    covering, ruling = run.blanket.get(request.tool), call.ruling
+    if covering is None:
+        return answer
+    undone = (
+        covering.decision != "approved"
+        and ruling is not None
+        and ruling.decision == "approved"
+        and (ruling.tool is not None or ruling.under is not None)
+    )
+    if undone or isinstance(answer, Waiting):
+        return await honour(run, call, request, said(covering), under=covering.approval_id)
+    return answer
+
+
 async def honour(
-    run: Run, call: Call, request: ApprovalRequest, decision: Approved | Denied | Expired
+    run: Run, call: Call, request: ApprovalRequest, decision: Approved | Denied | Expired, *, under: str | None = None
 ) -> ApprovalDenied | None:
-    """Record a decision, and only then act on it (CAP-006); the start of the call is what uses it up."""
-    tool, emit = request.tool, run.emit
-    where = {"turn": call.key.turn, "call": call.key.call, "tool": tool}
-    if isinstance(decision, Approved):
-        call.approved_by = decision.by
-        verdict: Literal["approved", "denied", "expired"] = "approved"
-        by, reason = decision.by, ""
-    elif isinstance(decision, Expired):
-        verdict, by, reason = "expired", "nobody", "Nobody answered in time."
-        call.outcome = ToolRejected("expired")
+    """Record a decision, and only then act on it (CAP-006); the start of the call is what uses it up.
+
+    Args:
+        run: The run.
+        call: The call that is decided on.
+        request: What was asked.
+        decision: What was decided.
+        under: The request whose decision, which covers the tool, this is; None where the request was decided itself.
+    """
+    verdict, by, reason = _in_words(decision)
+    covers = not isinstance(decision, Expired) and decision.covers == "tool" and under is None
+    record = DecisionRecorded(
+        call.key,
+        request.id,
+        verdict,
+        by,
+        reason,
+        request.arguments_digest,
+        request.tool if covers else None,
+        under,
+        call.rulings + 1,
+    )
+    call.rulings += 1
+    if run.journal is not None and not await run.commit(record):
+        call.outcome = call.outcome or ToolRejected("not-started")
+    return act_on(run, call, request, record)
+
+
+def act_on(run: Run, call: Call, request: ApprovalRequest, record: DecisionRecorded) -> ApprovalDenied | None:
+    """Act on a decision that is recorded; give the denial, where that ends the run."""
+    call.ruling = record
+    if record.tool is not None:
+        run.blanket[record.tool] = stronger(run.blanket.get(record.tool), record)
+    if record.decision == "approved":
+        call.approved_by = record.by
+    elif record.decision == "expired":
+        call.approved_by, call.outcome = None, call.outcome or ToolRejected("expired")
     else:
-        verdict, by, reason = "denied", decision.by, str(decision.reason)[:LONGEST_TEXT]
-        call.outcome = ToolRejected("denied", f"The call was denied: {reason}" if reason else "")
-    if run.journal is not None:
-        record = DecisionRecorded(call.key, request.id, verdict, by, reason, request.arguments_digest)
-        if not await run.commit(record):
-            call.outcome = call.outcome or ToolRejected("not-started")
-    if emit is not None:
-        emit(ApprovalDecided, **where, decision=verdict, by=by)
-    return None if call.outcome is None or request.recoverable else ApprovalDenied(call.key, tool, reason)
+        why = f"The call was denied: {record.reason}" if record.reason else ""
+        call.approved_by, call.outcome = None, call.outcome or ToolRejected("denied", why)
+    if run.emit is not None:
+        where = {"turn": call.key.turn, "call": call.key.call, "tool": request.tool}
+        run.emit(ApprovalDecided, **where, decision=record.decision, by=record.by)
+    if call.outcome is None or request.recoverable:
+        return None
+    return ApprovalDenied(call.key, request.tool, record.reason)
+
+
+def said(record: DecisionRecorded) -> Approved | Denied | Expired:
+    """Give the decision that a record is of."""
+    if record.decision == "approved":
+        return Approved(record.by)
+    return Denied(record.by, record.reason) if record.decision == "denied" else Expired()
+
+
+def _in_words(decision: Approved | Denied | Expired) -> tuple[Literal["approved", "denied", "expired"], str, str]:
+    match decision:
+        case Approved():
+            return "approved", decision.by, ""
+        case Denied():
+            return "denied", decision.by, str(decision.reason)[:LONGEST_TEXT]
+        case Expired():
+            return "expired", "nobody", "Nobody answered in time."
 
 
 async def _ask(run: Run, approve: Compiled, call: Call, request: ApprovalRequest) -> ApprovalDecision | Expired:

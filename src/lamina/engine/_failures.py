@@ -217,6 +217,10 @@ class RunSuspended:
         """How many calls wait."""
         return len(self.waiting)
 
+    def shown(self) -> dict[str, str]:
+        """Give, by call id, the digest of the arguments that whoever has the reference saw."""
+        return {each.call: each.arguments_digest for each in self.waiting}
+
 
 @tagged("The run broke for a reason that is in the application's log.")
 class RunDefect:

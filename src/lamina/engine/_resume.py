@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import attrs
 from returns.result import Failure, Result
 
-from lamina.approval import Approved, Denied
 from lamina.call import ToolRejected
 from lamina.conversation import Resumed, Transcript
-from lamina.engine._approve import honour
+from lamina.engine._approve import act_on, honour
 from lamina.engine._batch import conclude
 from lamina.engine._check import check
 from lamina.engine._deadline import Expired
@@ -21,12 +20,10 @@ from lamina.engine._events import RunStarted
 from lamina.engine._failures import ApprovalDenied, Completed, RunCause
 from lamina.engine._loop import drive, instructions_for
 from lamina.engine._machine import State, settled
+from lamina.engine._ruling import Decisions, Ruling, rulings
 from lamina.engine._run import Call, Run
 from lamina.model import ModelResponse, Usage
 from lamina.schema import JsonValue, codec
-
-Decisions: TypeAlias = Mapping[str, Approved | Denied]
-"""By call id, what somebody decided."""
 
 
 @attrs.frozen(kw_only=True)
@@ -70,6 +67,7 @@ def restore(run: Run, resumed: Resumed) -> object:
     run.began = run.prepared.clock.monotonic() - found.elapsed
     run.input = found.input
     run.suspensions = resumed.nth
+    run.blanket = dict(resumed.blanket)
     run.transcript = Transcript(resumed.claim.history)
     run.journal = resumed.claim.log
     return cast("object", given.unwrap())
@@ -97,17 +95,16 @@ async def interpret_resumed(
     response = ModelResponse(message, message.calls, message.text, "tool-calls", Usage(0, 0))
     open_batch(run, response)
     ended_by: ApprovalDenied | None = None
+    ruled = rulings(resumed, decisions, shown, run.prepared.clock.now())
     for call in run.batch:
-        denied = await _again(run, call, resumed, decisions, shown)
+        denied = await _again(run, call, resumed, ruled.get(call.key.call))
         ended_by = ended_by or denied
     outcomes, ending = await conclude(run, run.batch, ended_by)
     run.state, decision = settled(run.state, run.prepared.policy, outcomes, ending)
     return await drive(run, system, decision, response)
 
 
-async def _again(
-    run: Run, call: Call, resumed: Resumed, decisions: Decisions, shown: Mapping[str, str]
-) -> ApprovalDenied | None:
+async def _again(run: Run, call: Call, resumed: Resumed, ruling: Ruling | None) -> ApprovalDenied | None:
     identity = call.key.call
     if identity in resumed.outcomes:
         call.outcome, call.settled = resumed.outcomes[identity], True
@@ -120,25 +117,17 @@ async def _again(
         if _asks(call):
             call.outcome = ToolRejected("denied", "The call was never shown to anybody.")
         return None
-    request, recorded = asked.request, resumed.decisions.get(identity)
-    asked_of = request.arguments_digest
-    bound_to = shown.get(identity, asked_of) if recorded is None else recorded.arguments_digest
-    if not digest_of(call.arguments) == asked_of == bound_to:
+    request = asked.request
+    # The clock may have been set back since it was looked whether everything is decided.
+    ruling = ruling or Ruling(decision=Expired(), arguments_digest=request.arguments_digest)
+    if not digest_of(call.arguments) == request.arguments_digest == ruling.arguments_digest:
         call.outcome = ToolRejected("denied", "The arguments are not those that were decided on.")
         return None
-    if recorded is not None:
-        decided: Approved | Denied | Expired = (
-            Approved(recorded.by)
-            if recorded.decision == "approved"
-            else Denied(recorded.by, recorded.reason)
-            if recorded.decision == "denied"
-            else Expired()
-        )
-    elif request.expires_at is not None and request.expires_at <= run.prepared.clock.now():
-        decided = Expired()
-    else:
-        decided = decisions[identity]
-    return await honour(run, call, request, decided)
+    call.rulings = resumed.recorded.get(identity, 0)
+    if ruling.recorded is not None:
+        return act_on(run, call, request, ruling.recorded)
+    assert ruling.decision is not None, "a ruling is recorded, or there is something to record"
+    return await honour(run, call, request, ruling.decision, under=ruling.under)
 
 
 def _asks(call: Call) -> bool:

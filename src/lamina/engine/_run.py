@@ -7,7 +7,7 @@ from typing import Any
 from returns.result import Failure, Result, Success
 
 from lamina.call import CallKey, Outcome
-from lamina.conversation import History, Journal, JournalFailed, Record, RunEnded, Transcript
+from lamina.conversation import ApprovalDecided, History, Journal, JournalFailed, Record, RunEnded, Transcript
 from lamina.effect import log
 from lamina.engine._emitter import Emitter
 from lamina.engine._failures import Completed, RunCause, RunFailure, RunReport
@@ -21,7 +21,19 @@ from lamina.schema import JsonValue
 class Call:
     """One call of the open batch, from its declaration to its one outcome."""
 
-    __slots__ = ("approved_by", "arguments", "input", "key", "name", "outcome", "settled", "started", "tool")
+    __slots__ = (
+        "approved_by",
+        "arguments",
+        "input",
+        "key",
+        "name",
+        "outcome",
+        "ruling",
+        "rulings",
+        "settled",
+        "started",
+        "tool",
+    )
 
     def __init__(self, key: CallKey, declared: ToolCall) -> None:
         self.key = key
@@ -30,6 +42,8 @@ class Call:
         self.tool: PreparedTool | None = None
         self.input: Any = None  # Any: what the tool's own schema decoded
         self.approved_by: str | None = None
+        self.ruling: ApprovalDecided | None = None
+        self.rulings = 0
         self.started = False
         self.outcome: Outcome | None = None
         self.settled = False
@@ -42,6 +56,7 @@ class Run:
         "author",
         "batch",
         "began",
+        "blanket",
         "conversation",
         "emit",
         "ended",
@@ -70,6 +85,7 @@ class Run:
         self.transcript = Transcript(history or History())
         self.interruption = Interruption()
         self.batch: list[Call] = []
+        self.blanket: dict[str, ApprovalDecided] = {}
         self.began = prepared.clock.monotonic()
         self.author: str | None = None
         self.conversation: str | None = None

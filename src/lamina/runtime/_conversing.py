@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Container
 from typing import Literal, TypeAlias
 
 import attrs
@@ -23,7 +22,7 @@ from lamina.conversation import (
 )
 from lamina.conversation import RunSuspended as SuspensionRecorded
 from lamina.effect import Clock, log
-from lamina.engine import ConversationFailed, Decisions, Run, RunCause, RunSuspended, Waiting, restore
+from lamina.engine import ConversationFailed, Decisions, Run, RunCause, RunSuspended, Waiting, restore, rulings
 
 Busy: TypeAlias = Literal["reject", "queue", "fork"]
 """What a run does whose conversation another run has: fail with `ConversationBusy`, wait for it, or go its own way."""
@@ -146,7 +145,7 @@ async def take_up(
     over = AlreadyDecided(suspended.conversation, suspended.run)
     if found.turn != suspended.turn:  # what is decided here was asked by an earlier suspension of the run
         return Failure(over)
-    if waiting := _undecided(found, decisions, run.prepared.clock.now()):
+    if waiting := undecided(found, rulings(found, decisions, suspended.shown(), run.prepared.clock.now())):
         run.conversation = suspended.conversation
         still = RunSuspended(suspended.conversation, suspended.run, suspended.agent, suspended.turn, waiting)
         return Failure(still)
@@ -172,7 +171,7 @@ async def take_up(
     return answers[0]
 
 
-def _undecided(found: Resumed, decisions: Decisions, now: datetime) -> tuple[Waiting, ...]:
+def undecided(found: Resumed, decided: Container[str]) -> tuple[Waiting, ...]:
     """Give what the log says is still to be decided, whatever a reference says."""
     return tuple(
         [
@@ -184,10 +183,7 @@ def _undecided(found: Resumed, decisions: Decisions, now: datetime) -> tuple[Wai
                 arguments_digest=asked.request.arguments_digest,
             )
             for call, asked in found.requests.items()
-            if call not in decisions
-            and call not in found.decisions
-            and call not in found.outcomes
-            and (asked.request.expires_at is None or asked.request.expires_at > now)
+            if call not in decided and call not in found.outcomes
         ]
     )
 

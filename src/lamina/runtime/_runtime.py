@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from returns.result import Failure, Result
 
 from lamina.agent import Binding
-from lamina.conversation import History, Record
+from lamina.conversation import ConversationError, History, NotSuspended, Record
 from lamina.effect import (
     ConstructionError,
     Environment,
@@ -41,6 +41,7 @@ from lamina.engine import (
     run_to_end,
 )
 from lamina.runtime._conversing import Busy, Keeper, Lanes, Place, enter_conversation, take_up
+from lamina.runtime._suspended import suspended_in
 
 Have = TypeVar("Have", contravariant=True)
 Seeded = TypeVar("Seeded")
@@ -279,13 +280,35 @@ class Runtime(Generic[Have]):
                 return Failure(taken.failure())
             resumed, encoded = taken.unwrap()
             keeper.begin()
-            shown = {each.call: each.arguments_digest for each in suspended.waiting}
-            return await interpret_resumed(run, resumed, encoded, given, shown)
+            return await interpret_resumed(run, resumed, encoded, given, suspended.shown())
 
         try:
             return await run_to_end(run, work, core.settle)
         finally:
             await keeper.end()
+
+    async def suspended(
+        self, binding: Binding[Have, Any, Any], conversation: str, /, *, principal: str | None = None
+    ) -> Result[RunSuspended, ConversationError | NotSuspended]:
+        """Make the reference of the run that a conversation waits for, of what its store holds: nothing else is needed.
+
+        When to use: the process that resumes a run was handed the conversation's id, and no `RunSuspended`.
+
+        Args:
+            binding: The agent that is to go on.
+            conversation: The conversation's id.
+            principal: On whose behalf it is.
+
+        Returns:
+            The reference, for `resume`; its `waiting` are the calls that nobody has decided. `NotSuspended` where the
+            conversation waits for nobody.
+
+        Raises:
+            ConstructionError: The runtime has no `Conversations`.
+        """
+        run, place = await self._new_run(binding, None, conversation, principal, "reject")
+        assert place is not None
+        return await suspended_in(place.conversations, conversation, principal, binding.agent.id, run.prepared.clock)
 
     async def _to_end(self, run: Run, place: Place | None, given: object) -> Result[Completed[Any], RunFailure]:
         core = self._core

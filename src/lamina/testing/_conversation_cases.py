@@ -39,6 +39,7 @@ from lamina.conversation import (
 )
 from lamina.effect import message_of, tag_of
 from lamina.model import UserMessage
+from lamina.testing._conversation_approvals import APPROVAL_CASES
 from lamina.testing._conversation_scene import (
     Case,
     Scene,
@@ -478,6 +479,7 @@ CASES: tuple[Case, ...] = (
     appends_and_renewals_keep_a_conversation,
     of_many_resumes_one_wins,
     a_run_is_aborted_from_outside,
+    *APPROVAL_CASES,
     a_fork_is_a_copy_up_to_a_position,
     another_principals_conversation_is_not_there,
     what_cannot_be_an_id_is_refused,

@@ -177,7 +177,8 @@ def test_a_payload_with_a_member_too_much_or_too_few_is_malformed(written: Any) 
     given = load(written.payload)
     with pytest.raises(Malformed):
         read_record(written.kind, dump({**given, "extra": 1}))
-    for name in set(given) - {"usage", "readonly", "nth", "approval_id", "execution", "error"}:  # these have defaults
+    with_defaults = {"usage", "readonly", "nth", "approval_id", "execution", "error", "tool", "under"}
+    for name in set(given) - with_defaults:
         with pytest.raises(Malformed):
             read_record(written.kind, dump({key: value for key, value in given.items() if key != name}))
     for name in set(given) - {"state"}:  # which may be any JSON

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from lamina.approval import Approved
 from lamina.conversation import (
     Conversations,
     InputRecorded,
@@ -51,6 +52,8 @@ async def test_conversations() -> None:
             "claim": lambda it: it.claim("c", "r2", opening=opening),
             "resume": lambda it: it.resume("suspended", "s"),
             "suspended": lambda it: it.suspended("suspended", "s"),
+            "pending": lambda it: it.pending(),
+            "decide": lambda it: it.decide("suspended", "s", CANARY, Approved(CANARY), CANARY),
             "abort": lambda it: it.abort("suspended", "s"),
             "fork": lambda it: it.fork("c", "d"),
             "read": lambda it: it.read("c"),
@@ -62,7 +65,7 @@ async def test_conversations() -> None:
         },
         canary=CANARY,
     )
-    assert len(report.checked) == 11
+    assert len(report.checked) == 13
 
 
 async def test_the_log_of_a_run() -> None:

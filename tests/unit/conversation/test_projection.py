@@ -179,9 +179,10 @@ def test_it_knows_where_a_log_can_be_cut() -> None:
 def test_what_was_decided_belongs_to_the_open_batch() -> None:
     decided = ApprovalDecided(key("a"), "approval", "approved", "ada", "", "d")
     other = ApprovalDecided(key("z"), "approval", "approved", "ada", "", "d")
-    batch = project([declared("a"), decided, other]).open
-    assert batch is not None
-    assert batch.decisions == {"a": decided}
+    projection = project([declared("a"), decided, other])
+    assert projection.open is not None
+    assert projection.decisions() == {"a": decided}
+    assert project([decided]).decisions() == {}
 
 
 def test_an_empty_log_is_an_empty_history() -> None:

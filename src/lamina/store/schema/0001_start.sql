@@ -20,6 +20,7 @@ CREATE TABLE conversation (
   CHECK ((forked_from IS NULL) = (forked_seq IS NULL))
 );
 CREATE INDEX conversation_principal ON conversation (principal, id);
+CREATE INDEX conversation_suspended ON conversation (principal, id) WHERE busy_state = 'suspended';
 
 -- The canonical log. `seq` has no gaps; `digest` chains each record to the one before it (STORE-001, STORE-004).
 CREATE TABLE record (
@@ -56,27 +57,6 @@ CREATE TABLE session_conversation (
   PRIMARY KEY (session, position)
 );
 CREATE UNIQUE INDEX session_conversation_once ON session_conversation (session, conversation);
-
--- A request for approval, and its decision. It is consumed by the record that starts the call (design §8).
-CREATE TABLE approval (
-  id TEXT NOT NULL PRIMARY KEY,
-  conversation TEXT NOT NULL,
-  run TEXT NOT NULL,
-  turn BIGINT NOT NULL,
-  call_id TEXT NOT NULL,
-  tool TEXT NOT NULL,
-  arguments_digest TEXT NOT NULL,
-  request TEXT NOT NULL,
-  request_digest TEXT NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('pending', 'approved', 'denied', 'expired')),
-  decided_by TEXT,
-  reason TEXT,
-  created BIGINT NOT NULL,
-  expires BIGINT,
-  decided BIGINT
-);
-CREATE UNIQUE INDEX approval_call ON approval (conversation, run, turn, call_id);
-CREATE INDEX approval_state ON approval (state, created);
 
 -- Commands for an active run, in the order of their admission (seed 004 §4).
 CREATE TABLE steering (
