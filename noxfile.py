@@ -236,14 +236,16 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(python=VERSIONS)
 def tests(session: nox.Session) -> None:
-    """Run the tests, on each of Python 3.11, 3.12 and 3.13 that is found; arguments after `--` go to pytest."""
+    """Run the tests, on each Python that is found; arguments after `--` go to pytest, `crash` meaning tests/crash."""
     install_all(session, "test")
+    folders = {place.name for place in (ROOT / "tests").iterdir() if place.is_dir()}
+    chosen = [f"tests/{argument}" if argument in folders else argument for argument in session.posargs]
     left_out: tuple[str, ...] = ()
-    if session.python != VERSIONS[0] and not any(not argument.startswith("-") for argument in session.posargs):
+    if session.python != VERSIONS[0] and not any(not argument.startswith("-") for argument in chosen):
         # What they try is processes, files, terminals and servers, which are the same on each Python.
         left_out = ("--ignore=tests/crash", "--ignore=tests/e2e", "--ignore=tests/conformance")
         session.log(f"tests/crash, tests/e2e and tests/conformance run on {VERSIONS[0]} alone")
-    run(session, "python", "-m", "pytest", *left_out, *session.posargs)
+    run(session, "python", "-m", "pytest", *left_out, *chosen)
 
 
 @nox.session

@@ -1,4 +1,6 @@
-"""Kill processes that write to one SQLite store, and look at what they leave: `store_victims.py FOLDER KILLS SEED`.
+"""Kill processes that write to one SQLite store, and look at what they leave.
+
+It is run as `-m tests.crash.store_victims FOLDER KILLS SEED`.
 
 Each victim is a process of its own, forked from this one, which has imported everything and runs no thread. Every
 second one is killed from outside at a random moment; the others kill themselves at a failpoint, before or after one of
@@ -8,13 +10,9 @@ the statements that the store executes. A victim tells what was answered to it t
 from __future__ import annotations
 
 import json
-import os
 import random
-import select
-import signal
 import sqlite3
 import sys
-import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -26,6 +24,7 @@ from returns.result import Failure
 from lamina.effect import handler
 from lamina.runtime import try_build
 from lamina.store import Statement, Store, Unmet, sqlite_store
+from tests.crash.forking import die, fork, tell
 
 CONVERSATIONS = 4
 BATCH = 3
@@ -80,10 +79,6 @@ async def write(path: Path, pipe: int) -> None:
                 group.start_soon(append, f"c{number}")
 
 
-def tell(pipe: int, what: str) -> None:
-    os.write(pipe, f"{what}\n".encode())
-
-
 Failpoint = tuple[str, int]
 """The first word of statements, and the number of the one that is meant; without a word, all are counted."""
 
@@ -101,48 +96,24 @@ def die_at(failpoint: Failpoint, before: bool, pipe: int) -> None:
             count += sql.startswith(word)
             here = count == number and sql.startswith(word)
             if here and before:
-                die(sql)
+                die(pipe, f"before {sql.split()[0]}")
             cursor = super().execute(sql, *parameters)
             if here:  # an insertion of what is there has raised by now, and its victim is killed from outside
-                die(sql)
+                die(pipe, f"after {sql.split()[0]}")
             return cursor
-
-    def die(sql: str) -> None:
-        tell(pipe, f"at {'before' if before else 'after'} {sql.split()[0]}")
-        os.kill(os.getpid(), signal.SIGKILL)
 
     sqlite3.connect = partial(sqlite3.connect, factory=Watched)  # type: ignore[assignment]
 
 
 def kill_one(path: Path, failpoint: Failpoint | None, before: bool, moment: float) -> tuple[bool, list[str]]:
     """Fork a victim, see it die, and give whether it was killed and what it told."""
-    out, into = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(out)
-        try:
-            if failpoint is not None:
-                die_at(failpoint, before, into)
-            anyio.run(write, path, into)
-        except BaseException as error:
-            tell(into, f"failed: {error!r}")
-        finally:
-            os._exit(0)
-    os.close(into)
-    told = b""
-    end = time.monotonic() + (moment if failpoint is None else 1.0)
-    while True:
-        ready, _, _ = select.select([out], [], [], max(0.0, end - time.monotonic()))
-        if not ready:
-            os.kill(pid, signal.SIGKILL)
-            end += 60
-            continue
-        if not (chunk := os.read(out, 65536)):
-            break
-        told += chunk
-    os.close(out)
-    _, status = os.waitpid(pid, 0)
-    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL, told.decode().splitlines()
+
+    async def main(pipe: int) -> None:
+        if failpoint is not None:
+            die_at(failpoint, before, pipe)
+        await write(path, pipe)
+
+    return fork(main, moment if failpoint is None else 1.0)
 
 
 def wrong_with(path: Path, answered: dict[str, int]) -> list[str]:

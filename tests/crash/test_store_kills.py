@@ -7,28 +7,28 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-
-import pytest
 
 from tests.crash import store_victims
 
 KILLS = 204
 
 
-def test_nothing_is_torn_when_writers_are_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_torn_when_writers_are_killed(
+    tmp_path: Path, count_kills: Callable[[str, Mapping[str, int], int], None]
+) -> None:
     seed = int(os.environ.get("LAMINA_CRASH_SEED", random.randrange(10**6)))
     done = subprocess.run(
-        [sys.executable, str(store_victims.__file__), str(tmp_path), str(KILLS), str(seed)],
+        [sys.executable, "-m", "tests.crash.store_victims", str(tmp_path), str(KILLS), str(seed)],
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
-    with capsys.disabled():
-        counts = ", ".join(f"{count} {where}" for where, count in seen["killed"].items())
-        print(f"\nkilled {sum(seen['killed'].values())} writers of a SQLite store: {counts} (seed {seed})")
+    count_kills("writers of a SQLite store", seen["killed"], seed)
     assert seen["problems"] == [], f"seed {seed}"
     assert seen["killed"]["at random"] + seen["killed"]["at failpoints"] >= KILLS
     assert seen["killed"]["while it was made"] >= 30
