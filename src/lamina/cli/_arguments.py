@@ -9,7 +9,9 @@ from typing import NoReturn
 
 from lamina.cli._exits import UsageError
 from lamina.cli._models import MODEL_HELP
+from lamina.cli._place import STORE_HELP
 
+BUSY = ("reject", "queue", "fork")
 _APP_HELP = "a RuntimeBuilder in a module: lamina.demo:app; modules of the current directory are found too"
 
 
@@ -32,7 +34,7 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of `lamina`."""
-    root = _Parser("lamina", description="Watch a demo, run an agent, check an application.")
+    root = _Parser("lamina", description="Watch a demo, run an agent, look after its sessions.")
     root.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -45,15 +47,98 @@ def parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run an agent of an application")
     run.add_argument("app", metavar="MODULE:APP", help=_APP_HELP)
     run.add_argument(
-        "words", nargs="+", metavar="[AGENT] INPUT", help="the input, JSON unless the agent takes text, or - to read it"
+        "words", nargs="*", metavar="[AGENT] INPUT", help="the input, JSON unless the agent takes text, or - to read it"
     )
     _add_run_options(run)
+    _add_session_options(run)
 
     check = commands.add_parser("check", help="check an application, and run nothing")
     check.add_argument("app", metavar="MODULE:APP", help=_APP_HELP)
     check.add_argument("--mermaid", action="store_true", help="print the graph of layers as Mermaid text")
     check.set_defaults(log=None)
+
+    _add_sessions(commands)
+    _add_approvals(commands)
     return root
+
+
+def _add_session_options(run: argparse.ArgumentParser) -> None:
+    group = run.add_argument_group("sessions", "a session is remembered, and goes on the next time")
+    group.add_argument("--session", metavar="NAME", help="run in this session; it is made on first use")
+    _add_place(group)
+    group.add_argument("--busy", choices=BUSY, help="what to do while another run has the session (reject)")
+    group.add_argument("--defer", action="store_true", help="suspend the run where something needs approval")
+    group.add_argument("--resume", action="store_true", help="go on with the session's suspended run, without an input")
+
+
+def _add_place(command: argparse._ActionsContainer) -> None:  # pyright: ignore[reportPrivateUsage] - has no other name
+    command.add_argument("--store", metavar="PLACE", help=STORE_HELP)
+    command.add_argument("--principal", metavar="NAME", help="whose sessions; without it, those of nobody")
+
+
+def _add_sessions(commands: argparse._SubParsersAction[_Parser]) -> None:  # pyright: ignore[reportPrivateUsage] - as above
+    root = commands.add_parser("sessions", help="list, show, fork and export sessions")
+    verbs = root.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verb = _add_verb(verbs, "list", "name the sessions, and what each is doing")
+    verb.add_argument("--after", metavar="SESSION", default="", help="begin behind this one")
+    verb.add_argument("--limit", type=_number, default=100, metavar="N", help="at most so many, up to 1024 (100)")
+
+    verb = _add_verb(verbs, "show", "tell what was said and done, and what waits")
+    verb.add_argument("session", metavar="SESSION", help="its name")
+    verb.add_argument("--after", type=_position, metavar="SEQ", help="begin behind this record; without it, at the end")
+    verb.add_argument("--limit", type=_number, default=40, metavar="N", help="at most so many records, up to 1024 (40)")
+
+    verb = _add_verb(verbs, "fork", "begin a new session with another one's beginning")
+    verb.add_argument("session", metavar="SESSION", help="its name")
+    verb.add_argument("--at", type=_position, metavar="SEQ", help="the last record to take over; without it, the last")
+    verb.add_argument("--to", required=True, metavar="NEW", help="the new session's name")
+
+    verb = _add_verb(verbs, "export", "write a session as JSON lines with digests", json=False)
+    verb.add_argument("session", metavar="SESSION", help="its name")
+    verb.add_argument("--output", type=Path, metavar="FILE", help="a new file; without it, standard output")
+    verb.add_argument("--force", action="store_true", help="write over the file")
+
+
+def _add_approvals(commands: argparse._SubParsersAction[_Parser]) -> None:  # pyright: ignore[reportPrivateUsage] - as above
+    root = commands.add_parser("approvals", help="list what waits for a decision, approve it or deny it")
+    verbs = root.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    verb = _add_verb(verbs, "list", "show what waits for a decision")
+    verb.add_argument("--limit", type=_number, default=100, metavar="N", help="at most so many, up to 1024 (100)")
+
+    for word, text in (("approve", "let a call run"), ("deny", "keep a call from running")):
+        verb = _add_verb(verbs, word, text)
+        verb.add_argument("id", metavar="ID", help="the approval's id, as list shows it, or the id of the call")
+        verb.add_argument("--by", metavar="NAME", help="who decides; without it, the name you are logged in with")
+        verb.add_argument("--reason", metavar="TEXT", default="", help="why; of a denial the model may be told it")
+        verb.add_argument("--digest", metavar="HEX", help="refuse unless the arguments' digest begins so")
+
+
+def _add_verb(
+    verbs: argparse._SubParsersAction[_Parser],  # pyright: ignore[reportPrivateUsage] - as above
+    word: str,
+    text: str,
+    *,
+    json: bool = True,
+) -> argparse.ArgumentParser:
+    verb = verbs.add_parser(word, help=text)
+    _add_place(verb)
+    if json:
+        verb.add_argument("--json", action="store_true", help="print one JSON text a line")
+    verb.add_argument("--log", type=Path, metavar="FILE", help="append what is logged to a file")
+    return verb
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 1_024 and len(text) < 6):
+        raise argparse.ArgumentTypeError("a whole number from 1 to 1024 is wanted")
+    return int(text)
+
+
+def _position(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise argparse.ArgumentTypeError("the number of a record is wanted, as show prints it")
+    return int(text)
 
 
 def _add_run_options(command: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from returns.result import Failure
 
 from lamina.agent import Binding
-from lamina.approval import Approval, Approved, ScriptedApproval
+from lamina.approval import Approval, Approved, DeferredApproval, ScriptedApproval
 from lamina.cli._exits import UsageError
 from lamina.cli._load import AnyApp
 from lamina.cli._plain import printable
@@ -43,6 +43,25 @@ def choose_agent(app: AnyApp, target: str, words: list[str]) -> tuple[AnyBinding
     if len(agents) > 1:
         raise UsageError(f"{target} has several agents: {listed}.", f"Write: lamina run {target} AGENT INPUT")
     return next(iter(agents.values())), words[0]
+
+
+def choose_suspended(app: AnyApp, target: str, words: list[str]) -> AnyBinding | None:
+    """Give the agent of a run that is resumed; None where only the run itself can tell which of several it is.
+
+    Raises:
+        UsageError: There is no such agent, or an input is given: the run has had its own.
+    """
+    agents = app.agents
+    if not agents:
+        raise UsageError(f"{target} has no agent.", "Add one with .agent(agent.on(model)).")
+    if len(words) > 1 or (words and words[0] not in agents):
+        raise UsageError(
+            "A run that is resumed takes no input.",
+            f"Write the agent or nothing. The agents are: {', '.join(map(printable, agents))}",
+        )
+    if words:
+        return agents[words[0]]
+    return next(iter(agents.values())) if len(agents) == 1 else None
 
 
 def read_input(binding: AnyBinding, given: str) -> object:
@@ -89,6 +108,15 @@ def _with_programs(app: AnyApp, old: AnyBinding, new: AnyBinding) -> AnyApp:
 
 def allowing_all(app: AnyApp) -> AnyApp:
     """Answer every approval with yes, where the application asks for any."""
-    if not any(tool.ask is not None for binding in app.agents.values() for tool in binding.agent.toolkit):
+    if not _asks(app):
         return app
     return app.replace(bind(Approval).value(ScriptedApproval(lambda _: Approved("--yes"))))
+
+
+def deferring(app: AnyApp) -> AnyApp:
+    """Leave every approval to later, where the application asks for any."""
+    return app.replace(bind(Approval).value(DeferredApproval())) if _asks(app) else app
+
+
+def _asks(app: AnyApp) -> bool:
+    return any(tool.ask is not None for binding in app.agents.values() for tool in binding.agent.toolkit)

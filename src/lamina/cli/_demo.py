@@ -11,7 +11,7 @@ from rich.text import Text
 from lamina.cli._check import show_problems
 from lamina.cli._choose import AnyBinding, allowing_all, on_model
 from lamina.cli._demo_local import run_local, tour_local
-from lamina.cli._execute import execute
+from lamina.cli._execute import Alone, execute
 from lamina.cli._exits import OK, UsageError
 from lamina.cli._findings import show_triage
 from lamina.cli._graph import trees_of
@@ -110,7 +110,7 @@ class Stage:
     def show(self, application: AnyApp, binding: AnyBinding, task: str, title: str) -> int:
         """Run an agent where everybody can see it."""
         if self.json:
-            return execute(application, binding, task, JsonLines(), title)
+            return execute(application, Alone(binding, task), JsonLines(), binding.agent.id, title)
         with self.screen.shared():
             timeline = Timeline(self.screen, lambda answer: show_triage(self.screen, answer))
-            return execute(application, binding, task, timeline, title, self.screen.tick)
+            return execute(application, Alone(binding, task), timeline, binding.agent.id, title, self.screen.tick)

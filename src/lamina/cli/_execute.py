@@ -9,45 +9,89 @@ import signal
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
-from typing import Any
+from typing import Any, Protocol
 
 from returns.result import Failure
 
 from lamina.cli._choose import AnyBinding
-from lamina.cli._exits import FAILED, INTERRUPTED, OK, UsageError
+from lamina.cli._exits import FAILED, INTERRUPTED, OK, SUSPENDED, UsageError
 from lamina.cli._load import AnyApp
-from lamina.cli._output import Output
+from lamina.cli._output import Observed, Output
+from lamina.cli._place import STORE_ERRORS, StorePlace, store_trouble
 from lamina.cli._plain import printable
 from lamina.effect import ConstructionError, log, message_of, tag_of
-from lamina.engine import RunHandle, RunInterrupted
+from lamina.engine import RunHandle, RunInterrupted, RunSuspended
 from lamina.runtime import try_build
 
 _TICK = 0.12
 
 
+class Conduct(Protocol):
+    """How a run is begun, and what goes with it."""
+
+    async def begin(self, runtime: Any) -> tuple[RunHandle[Any], tuple[str, ...]]:  # Any: whatever application it is
+        """Start a run; give it, and what is to be said before it."""
+        ...
+
+    async def observe(self, event: Observed) -> str | None:
+        """Do what an event asks for; give what is to be said of it."""
+        ...
+
+    def steps(self, cause: object) -> tuple[str, ...]:
+        """Give the commands to type after a run that ended without an answer, for that cause."""
+        ...
+
+
+class Alone:
+    """Conducts a run that nobody remembers."""
+
+    def __init__(self, binding: AnyBinding, given: object) -> None:
+        self._binding = binding
+        self._given = given
+
+    async def begin(self, runtime: Any) -> tuple[RunHandle[Any], tuple[str, ...]]:  # Any: whatever application it is
+        """Start the run."""
+        handle: RunHandle[Any] = runtime.start(self._binding, self._given)
+        return handle, ()
+
+    async def observe(self, event: Observed) -> str | None:
+        """Do nothing."""
+
+    def steps(self, cause: object) -> tuple[str, ...]:
+        """Give none: there is nothing to go on with."""
+        return ()
+
+
 def execute(
-    app: AnyApp, binding: AnyBinding, given: object, output: Output, model: str, tick: Callable[[], None] | None = None
+    app: AnyApp,
+    conduct: Conduct,
+    output: Output,
+    agent: str,
+    model: str,
+    tick: Callable[[], None] | None = None,
+    place: StorePlace | None = None,
 ) -> int:
     """Run an agent to its end and show it.
 
     Args:
         app: The application, with the agent in it.
-        binding: The agent.
-        given: Its input.
+        conduct: What begins the run.
         output: What shows the run.
+        agent: The agent's id, for people.
         model: The model's name, for people.
         tick: Called eight times a second while the run is shown; None for what does not move.
+        place: The store that the command itself opens with the application; None where it opens none.
 
     Returns:
-        0 for a completed run, 1 for a failed one, 130 for one that was interrupted.
+        0 for a completed run, 1 for a failed one, 3 for one that is suspended, 130 for one that was interrupted.
 
     Raises:
         ConstructionError: The application has problems; nothing was opened.
-        UsageError: A service could not be opened.
+        UsageError: A service could not be opened, or the run not be begun.
         KeyboardInterrupt: Ctrl-C came before the run had begun.
     """
     opening = try_build(app)
-    output.begin(binding.agent.id, model)
+    output.begin(agent, model)
 
     async def main() -> int:
         with _interrupts() as interrupts:
@@ -55,6 +99,8 @@ def execute(
                 async with _ticking(tick), opening as opened:
                     if isinstance(opened, Failure):
                         error = opened.failure()
+                        if place is not None and isinstance(error, STORE_ERRORS):
+                            raise store_trouble(place.title, error)
                         raise UsageError(
                             f"The application did not open: {tag_of(error)}: {printable(message_of(error))}"
                         )
@@ -66,16 +112,27 @@ def execute(
 
     async def _watch(runtime: Any, interrupts: _Interrupts) -> int:  # Any: the runtime of whatever application it is
         began = time.monotonic()
-        handle: RunHandle[Any] = runtime.start(binding, given)
+        handle, notes = await conduct.begin(runtime)
+        for note in notes:
+            output.note(note)
         async with handle as run:
             interrupts.run = run
             async for event in run.events():
+                if said := await conduct.observe(event):
+                    output.note(said)
                 output.event(event)
             ended = await run.result()
-        output.end(ended, time.monotonic() - began)
-        if not isinstance(ended, Failure):
-            return OK
-        return INTERRUPTED if isinstance(ended.failure().cause, RunInterrupted) else FAILED
+        cause = ended.failure().cause if isinstance(ended, Failure) else None
+        output.end(ended, time.monotonic() - began, conduct.steps(cause))
+        match cause:
+            case None:
+                return OK
+            case RunSuspended():
+                return SUSPENDED
+            case RunInterrupted():
+                return INTERRUPTED
+            case _:
+                return FAILED
 
     try:
         return asyncio.run(main())

@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 OK: Final = 0
+"""All went well."""
 FAILED: Final = 1
-"""The run ended without an answer; or, of `check`, the application has problems."""
+"""The run ended without an answer; of `check`, the application has problems; of `sessions` and `approvals`, the store
+does not have what was asked for, or it is decided already."""
 USAGE: Final = 2
 """The command line, the application or the environment is not as it has to be; nothing was run."""
+SUSPENDED: Final = 3
+"""The run waits for somebody to decide, and nothing of it is lost: `lamina approvals`, then `--resume`."""
 INTERRUPTED: Final = 130
+"""Ctrl-C ended the run; every call has its outcome, and its session can be gone on with."""
 BROKEN_PIPE: Final = 141
+"""Whoever read the output has gone."""
 
 
 class UsageError(Exception):
@@ -21,7 +27,15 @@ class UsageError(Exception):
         hints: What to do next, each in a line of its own.
     """
 
+    code: int = USAGE
+
     def __init__(self, message: str, *hints: str) -> None:
         super().__init__(message)
         self.message = message
         self.hints = hints
+
+
+class Refused(UsageError):
+    """What the store says no to: there is no such session, it is in use, or it was decided already."""
+
+    code = FAILED

@@ -23,8 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What stands after the command's name; the process's own without it.
 
     Returns:
-        0 where all went well; 1 for a run that failed, or for problems that `check` found; 2 where nothing could be
-        run: the command line, the application or the environment; 130 after Ctrl-C.
+        0 where all went well; 1 for a run that failed, for problems that `check` found, and for what a store does not
+        have; 2 where nothing could be run: the command line, the application or the environment; 3 for a run that is
+        suspended until somebody decides; 130 after Ctrl-C; 141 where nobody reads the output any more.
 
     Example:
         >>> main(["check", "lamina.demo.incomplete:app"])  # doctest: +SKIP
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except UsageError as error:
         _say(error.message, *error.hints)
-        return USAGE
+        return error.code
     except ConstructionError as error:
         _say(str(error))
         return USAGE
@@ -76,6 +77,14 @@ def _command(options: argparse.Namespace) -> int:
         from lamina.cli._run import run
 
         return run(options)
+    if options.command == "sessions":
+        from lamina.cli._sessions import sessions
+
+        return sessions(options)
+    if options.command == "approvals":
+        from lamina.cli._approvals import approvals
+
+        return approvals(options)
     from lamina.cli._check import check
 
     return check(options.app, mermaid=options.mermaid)

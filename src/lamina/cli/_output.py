@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any, Protocol, TextIO, TypeAlias
 
 import attrs
 from returns.result import Failure, Result
 
+from lamina.cli._plain import printable
 from lamina.effect import message_of, tag_of
-from lamina.engine import Completed, EventsMissed, RunCompleted, RunEvent, RunFailure, RunInterrupted
-from lamina.schema import JsonValue
+from lamina.engine import Completed, EventsMissed, RunCompleted, RunEvent, RunFailure, RunInterrupted, RunSuspended
+from lamina.schema import JsonValue, codec
 
 Ended: TypeAlias = Result[Completed[Any], RunFailure]  # Any: the agent's own output, shown as JSON
 Observed: TypeAlias = RunEvent | EventsMissed
@@ -28,8 +30,12 @@ class Output(Protocol):
         """Show what happened."""
         ...
 
-    def end(self, ended: Ended, elapsed: float) -> None:
-        """Show how it ended, and what it took in seconds."""
+    def note(self, text: str) -> None:
+        """Say something about the run that is no event."""
+        ...
+
+    def end(self, ended: Ended, elapsed: float, steps: Sequence[str] = ()) -> None:
+        """Show how it ended, what it took in seconds, and the commands that go on."""
         ...
 
 
@@ -55,9 +61,14 @@ class JsonLines:
         else:
             self._write(event.to_json())
 
-    def end(self, ended: Ended, elapsed: float) -> None:
+    def note(self, text: str) -> None:
+        """Say it on standard error: what is read by a program stays JSON."""
+        print(f"lamina: {printable(text)}", file=sys.stderr)
+
+    def end(self, ended: Ended, elapsed: float, steps: Sequence[str] = ()) -> None:
         """Write the result."""
-        self._write({**result_of(ended, self._output), "elapsed_seconds": round(elapsed, 3)})
+        more: dict[str, JsonValue] = {"next": list(steps)} if steps else {}
+        self._write({**result_of(ended, self._output), **more, "elapsed_seconds": round(elapsed, 3)})
 
     def _write(self, value: dict[str, JsonValue]) -> None:
         self._stream.write(json.dumps(value) + "\n")
@@ -65,11 +76,12 @@ class JsonLines:
 
 
 def result_of(ended: Ended, output: JsonValue) -> dict[str, JsonValue]:
-    """Give a run's result as JSON: `result` is `completed`, `failed` or `interrupted`."""
+    """Give a run's result as JSON: `result` is `completed`, `failed`, `suspended` or `interrupted`."""
     failure = ended.failure() if isinstance(ended, Failure) else None
     report = ended.unwrap().report if failure is None else failure.report
     took: dict[str, JsonValue] = {
         "run": report.run,
+        "conversation": report.conversation,
         "turns": report.turns,
         "tool_calls": report.tool_calls,
         "usage": attrs.asdict(report.usage),
@@ -79,5 +91,8 @@ def result_of(ended: Ended, output: JsonValue) -> dict[str, JsonValue]:
         how: dict[str, JsonValue] = {"finish_reason": completed.finish_reason, "exhausted": completed.exhausted}
         return {"result": "completed", "output": output, **how, **took}
     error: JsonValue = {"_tag": tag_of(failure.cause), "message": message_of(failure.cause)}
+    if isinstance(failure.cause, RunSuspended):
+        # What `lamina.schema.codec(RunSuspended)` reads: a program may keep it, and resume it.
+        return {"result": "suspended", "suspended": codec(RunSuspended).encode(failure.cause).unwrap(), **took}
     stopped = isinstance(failure.cause, RunInterrupted)
     return {"result": "interrupted" if stopped else "failed", "error": error, **took}

@@ -32,6 +32,18 @@ def printable_lines(text: str) -> list[str]:
     return [printable(line) for line in text.splitlines()]
 
 
+def escaped(line: str) -> str:
+    """Write what cannot be printed of a line of JSON as escapes, which read back as the same.
+
+    Example:
+        >>> escaped('{"a":"\u202eb"}')
+        '{"a":"\\\\u202eb"}'
+    """
+    if line.isprintable():
+        return line
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)
+
+
 def cut(text: str, width: int) -> str:
     """Shorten a text to a number of characters, and show that it was.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from returns.result import Failure
@@ -23,6 +23,7 @@ from lamina.engine import (
     ReasoningDelta,
     RunCompleted,
     RunInterrupted,
+    RunSuspended,
     TextDelta,
     ToolCallDeclared,
     ToolCallFailed,
@@ -30,6 +31,7 @@ from lamina.engine import (
     ToolCallSucceeded,
     TurnCompleted,
     TurnStarted,
+    Waiting,
 )
 from lamina.schema import JsonValue
 
@@ -94,6 +96,10 @@ class Timeline:
         else:
             self._show(event)
 
+    def note(self, text: str) -> None:
+        """Say something about the run that is no event."""
+        self._screen.line(Text(printable(text), style="dim"))
+
     def _show(self, event: Observed) -> None:
         match event:
             case TurnStarted():
@@ -133,8 +139,8 @@ class Timeline:
             case _:
                 pass
 
-    def end(self, ended: Ended, elapsed: float) -> None:
-        """Show the answer or the failure, and what it took."""
+    def end(self, ended: Ended, elapsed: float, steps: Sequence[str] = ()) -> None:
+        """Show the answer or the failure, what it took, and the commands that go on."""
         self._screen.status("")
         self._screen.hold(False)
         waiting, self._waiting = self._waiting, []  # the run ended while somebody was asked
@@ -158,12 +164,26 @@ class Timeline:
                 head, style = f"completed early: {exhausted} used up", "bold yellow"
         elif isinstance(failure.cause, RunInterrupted):
             head, style = "interrupted", "bold yellow"
+        elif isinstance(failure.cause, RunSuspended):
+            for call in failure.cause.waiting:
+                self._waits(call)
+            head, style = f"suspended: {count(failure.cause.count, 'decision')} to be made", "bold yellow"
         else:
             self._screen.line(Text(f"{tag_of(failure.cause)}: {printable(message_of(failure.cause))}", style="red"))
             head, style = "failed", "bold red"
         self._screen.line(Text.assemble((head, style), (self._dot + self._dot.join(took), "dim")))
         if self._has_defect or (failure is not None and tag_of(failure.cause) == "RunDefect"):
             self._screen.line(Text("What broke, and where, is in the application's log: see --log FILE.", style="dim"))
+        if steps:
+            self._screen.line("To go on:")
+            for step in steps:
+                self._screen.raw(Text(f"  {printable(step)}", style="cyan"))
+
+    def _waits(self, waiting: Waiting) -> None:
+        asked = self._asked.get(waiting.call)
+        risk = f" ({asked.risk} risk)" if asked else ""
+        what = f"{waiting.tool} waits for a decision: {waiting.summary.rstrip('.')}{risk}"
+        self._note("asked", what)
 
     def _head(self, comment: str) -> None:
         if self._headed:
