@@ -8,7 +8,7 @@ from typing import Any, get_args
 import attrs
 from returns.result import Failure
 
-from lamina.call import CallKey
+from lamina.call import CallKey, ExecutionClass
 from lamina.conversation._ids import check_id, stored_id
 from lamina.conversation._json import (
     LARGEST_RECORD,
@@ -25,9 +25,19 @@ from lamina.conversation._json import (
 )
 from lamina.conversation._outcomes import read_outcome, write_outcome
 from lamina.conversation._parts import read_message, read_usage, write_message, write_usage
-from lamina.conversation._records import InputRecorded, Record, ResponseDeclared, ResultSettled, RunSuspended
+from lamina.conversation._records import (
+    CallStarted,
+    InputRecorded,
+    Record,
+    ResponseDeclared,
+    ResultSettled,
+    RunSuspended,
+    TurnAdvanced,
+)
 from lamina.effect import Value
 from lamina.schema import Codec, codec
+
+_EXECUTIONS = frozenset(get_args(ExecutionClass))
 
 VERSION = 1
 """The form of every record in this release."""
@@ -148,6 +158,35 @@ def _read_suspended(value: object) -> RunSuspended:
     return RunSuspended(text(given["run"]), number(given["turn"]), given["state"], number(given["nth"]))
 
 
+# Two that every turn has; what is not plainly what its class declares is left to the codec, which says so.
+
+
+def _write_started(record: CallStarted) -> Any:
+    key, digest, by, asked = record.key, record.arguments_digest, record.approved_by, record.approval_id
+    if not (
+        type(key) is CallKey
+        and type(key.run) is type(key.call) is type(digest) is str
+        and type(key.turn) is int
+        and (by is None or type(by) is str)
+        and (asked is None or type(asked) is str)
+        and record.execution in _EXECUTIONS
+    ):
+        return _write_plain(record)
+    return {
+        "key": _write_key(key),
+        "arguments_digest": digest,
+        "approved_by": by,
+        "approval_id": asked,
+        "execution": record.execution,
+    }
+
+
+def _write_advanced(record: TurnAdvanced) -> Any:
+    if type(record.run) is not str or type(record.turn) is not int:
+        return _write_plain(record)
+    return {"run": record.run, "turn": record.turn}
+
+
 def _write_input(record: InputRecorded) -> Any:
     if (wrong := check_id("input", record.input_id)) is not None:
         raise Refused(wrong.why)
@@ -164,8 +203,14 @@ def _write_plain(record: Record) -> Any:
     return encoded.unwrap()
 
 
+_CODECS: dict[type[Record], Codec[Record]] = {}
+
+
 def _plain(kind: type[Record]) -> Codec[Record]:
-    return codec(kind)
+    made = _CODECS.get(kind)
+    if made is None:  # made when it is needed, and asked for only once: `codec` looks by the text of its type
+        made = _CODECS[kind] = codec(kind)
+    return made
 
 
 def _reader(kind: type[Record]) -> Callable[[object], Record]:
@@ -182,6 +227,8 @@ _KINDS: tuple[type[Record], ...] = get_args(Record)
 _WRITERS: dict[type[object], Callable[[Any], Any]] = {
     **dict.fromkeys(_KINDS, _write_plain),
     InputRecorded: _write_input,
+    CallStarted: _write_started,
+    TurnAdvanced: _write_advanced,
     ResponseDeclared: _write_declared,
     ResultSettled: _write_settled,
     RunSuspended: _write_suspended,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import anyio
 from returns.result import Failure, Result, Success
@@ -16,6 +16,9 @@ from lamina.conversation._records import Record, RunEnded, RunSuspended
 from lamina.conversation.port import JournalFailed, RunLog, Tail
 from lamina.effect import Clock
 from lamina.store import Row, Statement, Store, StoreError, StoreUnavailable, Unmet
+
+Over: TypeAlias = Literal["ended", "suspended"] | None
+"""How what a batch holds ends what a run does in its conversation; None where the run goes on."""
 
 _DONE: Result[None, JournalFailed] = Success(None)
 
@@ -37,8 +40,8 @@ class StoredRunLog(RunLog):
         self._lease = lease
         self._epoch = epoch
         self._tail = tail
-        self._over: Literal["ended", "suspended"] | None = None
-        self._in_doubt: dict[str, tuple[Tail, Batch]] = {}  # by the digest that the log has once one is there
+        self._over: Over = None
+        self._in_doubt: dict[str, tuple[Tail, Over]] = {}  # by the digest that the log has once one is there
         self._lock = anyio.Lock(fast_acquire=True)
 
     @property
@@ -55,13 +58,19 @@ class StoredRunLog(RunLog):
         """Commit records as one batch; see `Journal.append` and `RunLog`."""
         if not records:
             return _DONE
-        if any(isinstance(record, RunEnded | RunSuspended) for record in records[:-1]):
+        if len(records) > 1 and any(isinstance(record, RunEnded | RunSuspended) for record in records[:-1]):
             return Failure(JournalFailed(records[0].id, "what ends a run, or suspends it, is the last of its batch"))
         batch = make_batch(records, self.run)
         if isinstance(batch, RecordRefused):
             return Failure(JournalFailed(batch.record, batch.why))
-        async with self._lock:
+        try:
+            self._lock.acquire_nowait()  # nearly always: only calls that run side by side append at once
+        except anyio.WouldBlock:
+            await self._lock.acquire()
+        try:
             return await self._append(batch)
+        finally:
+            self._lock.release()
 
     async def renew(self) -> Result[None, JournalFailed]:
         """Keep the conversation for another lease."""
@@ -81,13 +90,13 @@ class StoredRunLog(RunLog):
         while True:
             if self._over is not None:
                 return await self._again(batch, f"the run has {self._over}")
-            before, after = self._tail, _sql.after(batch, self._tail)
+            before, after, over = self._tail, _sql.after(batch, self._tail), _ending(batch)
             # From here until the answer is known it is in doubt, whatever happens to this task. The same batch may
             # have been so before; what becomes of this write then says nothing of that one.
             doubted = after.digest in self._in_doubt
-            self._in_doubt[after.digest] = after, batch
-            answer = await self._store.write(*self._unit(batch, before, after))
-            if not isinstance(answer, Failure):
+            self._in_doubt[after.digest] = after, over
+            answer = await self._store.write(*self._unit(batch, before, after, over))
+            if isinstance(answer, Success):
                 self._adopt(after.digest)
                 return _DONE
             why = answer.failure()
@@ -100,17 +109,15 @@ class StoredRunLog(RunLog):
             if not await self._find_doubtful():
                 return await self._again(batch, None)
 
-    def _unit(self, batch: Batch, before: Tail, after: Tail) -> tuple[Statement, ...]:
+    def _unit(self, batch: Batch, before: Tail, after: Tail, over: Over) -> tuple[Statement, ...]:
         now = _sql.microseconds(self._clock.now())
-        over = _ending(batch)
         state: _sql.State | None = "active" if over is None else "suspended" if over == "suspended" else None
         until = now + int(self._lease * 1e6) if state == "active" else None
         moved = _sql.advance(self.conversation, self.run, self._epoch, before, after, state, until)
         return (moved, _sql.insert(self.conversation, batch, after, now))
 
     def _adopt(self, digest: str) -> None:
-        self._tail, batch = self._in_doubt[digest]
-        self._over = _ending(batch)
+        self._tail, self._over = self._in_doubt[digest]
         self._in_doubt.clear()
 
     async def _find_doubtful(self) -> bool:
@@ -156,7 +163,7 @@ class StoredRunLog(RunLog):
         return _failed(record, AppendConflict(self.conversation, self._tail.seq, actual))
 
 
-def _ending(batch: Batch) -> Literal["ended", "suspended"] | None:
+def _ending(batch: Batch) -> Over:
     last = batch.records[-1].record
     return "ended" if isinstance(last, RunEnded) else "suspended" if isinstance(last, RunSuspended) else None
 

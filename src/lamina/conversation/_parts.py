@@ -122,10 +122,13 @@ def read_part(value: object) -> Part:
 
 def write_usage(usage: Usage) -> dict[str, int]:
     """Give the JSON form of what a response cost; parts that are 0 are left out."""
-    made = {name: getattr(usage, name) for name in _USAGE}
-    for name in _USAGE_DETAIL:
-        if count := getattr(usage, name):
-            made[name] = count
+    made = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    if usage.cache_read_tokens:
+        made["cache_read_tokens"] = usage.cache_read_tokens
+    if usage.cache_write_tokens:
+        made["cache_write_tokens"] = usage.cache_write_tokens
+    if usage.reasoning_tokens:
+        made["reasoning_tokens"] = usage.reasoning_tokens
     return made
 
 

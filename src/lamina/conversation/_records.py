@@ -319,14 +319,16 @@ Record: TypeAlias = (
 )
 
 
+_OF_A_CALL = (ResultSettled, CallStarted, ApprovalDecided)
+_OF_THE_CONVERSATION = (ConversationCreated, ConversationForked, RepairAnnotated)
+
+
 def run_of(record: Record) -> str | None:
     """Give the run that a record belongs to; None for what belongs to the conversation."""
-    match record:
-        case ApprovalRequested():
-            return record.request.key.run
-        case ApprovalDecided() | CallStarted() | ResultSettled():
-            return record.key.run
-        case ConversationCreated() | ConversationForked() | RepairAnnotated():
-            return None
-        case _:
-            return record.run
+    if isinstance(record, _OF_A_CALL):
+        return record.key.run
+    if isinstance(record, ApprovalRequested):
+        return record.request.key.run
+    if isinstance(record, _OF_THE_CONVERSATION):
+        return None
+    return record.run

@@ -79,7 +79,6 @@ _COPY = (
     "SELECT CAST($1 AS TEXT), seq, id, batch, kind, version, created, payload, digest FROM record "
     "WHERE conversation = $2 AND seq <= $3"
 )
-_FIELDS = 9
 
 
 def microseconds(moment: datetime) -> int:
@@ -220,21 +219,23 @@ def copy(source: str, new: str, through: int) -> Statement:
 
 def insert(conversation: str, batch: Batch, end: Tail, now: int) -> Statement:
     """Add a batch to a log, of which it becomes the end."""
-    values: list[str | int] = []
-    seq, first = end.seq - len(batch.records), batch.id
+    count = len(batch.records)
+    seq = end.seq - count
+    values: list[str | int] = [conversation, batch.id, now, end.digest, VERSION]
     for each in batch.records:
         seq += 1
-        payload = each.payload.decode()
-        values += (conversation, seq, each.id, first, each.kind, VERSION, now, payload, end.digest)
-    return Statement(_insert_of(len(batch.records)), tuple(values), rows=len(batch.records))
+        values += (seq, each.id, each.kind, each.payload.decode())
+    return Statement(_insert_of(count), tuple(values), rows=count)
 
 
 @lru_cache(maxsize=256)
 def _insert_of(count: int) -> str:
+    # What all records of a batch have in common is given once.
+    columns = "conversation, batch, created, digest, version, seq, id, kind, payload"
     rows = ", ".join(
-        f"({', '.join(f'${row * _FIELDS + field + 1}' for field in range(_FIELDS))})" for row in range(count)
+        f"($1, $2, $3, $4, $5, {', '.join(f'${number}' for number in range(first, first + 4))})"
+        for first in range(6, 6 + 4 * count, 4)
     )
-    columns = "conversation, seq, id, batch, kind, version, created, payload, digest"
     return f"INSERT INTO record ({columns}) VALUES {rows}"  # noqa: S608 - numbers only
 
 

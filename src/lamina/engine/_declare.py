@@ -19,8 +19,9 @@ async def declare(run: Run, response: ModelResponse) -> bool:
     open_batch(run, response)
     if run.journal is None:
         return True
-    reading = {name for name, each in run.prepared.tools.items() if each.tool.execution == "readonly"}
-    readonly = tuple([call.key.call for call in run.batch if call.name in reading])
+    tools = run.prepared.tools
+    known = [(call.key.call, tools.get(call.name)) for call in run.batch]
+    readonly = tuple([call for call, found in known if found is not None and found.tool.execution == "readonly"])
     record = ResponseDeclared(run.id, run.state.turn, response.message, response.usage, readonly)
     if len(run.batch) == 1:  # one call is recorded together with what comes first of it: nothing happens in between
         run.later(record)

@@ -152,12 +152,12 @@ class Run:
     async def _append(self, batches: list[tuple[Record, ...]]) -> bool:
         """Append the first of some batches, and take it off; what is cut off is appended again, by the next commit."""
         assert self.journal is not None
-        last = batches[0][-1].id
+        batch = batches[0]
         try:
-            appended = await self.journal.append(*batches[0])
+            appended = await self.journal.append(*batch)
         except Exception:
-            log().exception("the journal broke", record=last)
-            failure = JournalFailed(last, "the journal broke")
+            log().exception("the journal broke", record=batch[-1].id)
+            failure = JournalFailed(batch[-1].id, "the journal broke")
         except BaseException:
             self.unsure += batches
             raise
@@ -166,7 +166,11 @@ class Run:
                 del batches[0]
                 return True
             # Past the types anything can come back, and only a Success is a promise.
-            failure = appended.failure() if isinstance(appended, Failure) else JournalFailed(last, "it gave no answer")
+            failure = (
+                appended.failure()
+                if isinstance(appended, Failure)
+                else JournalFailed(batch[-1].id, "it gave no answer")
+            )
         self.journal_failure = self.journal_failure or failure
         return False
 

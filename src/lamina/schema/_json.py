@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Collection
 from typing import Any, NoReturn, TypeGuard, cast
 
 import attrs
@@ -12,11 +13,12 @@ import orjson
 from typing_extensions import TypeAliasType
 
 from lamina.effect import Value
-from lamina.schema._mismatch import Bad, bad
+from lamina.schema._mismatch import bad
 
 JsonValue = TypeAliasType("JsonValue", "dict[str, JsonValue] | list[JsonValue] | str | int | float | bool | None")
 """Whatever JSON can say, as plain Python values."""
 
+_NESTED = (dict, list)
 _MAX_NODES = 1 << 20
 """More values than this are in no text of the default size; it bounds values that share their parts many times over."""
 LARGEST = int(sys.float_info.max)
@@ -61,7 +63,7 @@ def check_depth(value: object, max_depth: int) -> None:
     while stack:
         current, depth = stack.pop()
         if isinstance(current, dict):
-            parts = list(cast("dict[object, object]", current).values())
+            parts: Collection[object] = cast("dict[object, object]", current).values()
         elif isinstance(current, list):
             parts = cast("list[object]", current)
         else:
@@ -71,7 +73,7 @@ def check_depth(value: object, max_depth: int) -> None:
         nodes += len(parts) + 1
         if nodes > _MAX_NODES:
             raise bad("too large")
-        stack += [(part, depth + 1) for part in parts if isinstance(part, dict | list)]
+        stack += [(part, depth + 1) for part in parts if isinstance(part, _NESTED)]
 
 
 def parse(text: str | bytes, limits: JsonLimits) -> JsonValue:
@@ -181,22 +183,26 @@ def is_json(value: object) -> TypeGuard[JsonValue]:
         >>> is_json({"a": [1, None]}), is_json({"a": (1, 2)}), is_json(float("nan"))
         (True, False, False)
     """
-    try:
-        check_depth(value, DEFAULT_LIMITS.max_depth)
-    except Bad:
-        return False
-    stack = [value]
+    nodes = 0
+    stack = [(value, 1)]
     while stack:
-        current = stack.pop()
+        current, depth = stack.pop()
         if type(current) is dict:
             members = cast("dict[object, object]", current)
-            if not all(type(key) is str and is_text(key) for key in members):
-                return False
-            stack += members.values()
+            for key in members:
+                if type(key) is not str or not is_text(key):
+                    return False
+            parts: Collection[object] = members.values()
         elif type(current) is list:
-            stack += cast("list[object]", current)
-        elif _fault(current) is not None:
+            parts = cast("list[object]", current)
+        elif _fault(current) is None:
+            continue
+        else:
             return False
+        nodes += len(parts) + 1
+        if depth > DEFAULT_LIMITS.max_depth or nodes > _MAX_NODES:
+            return False
+        stack += [(part, depth + 1) for part in parts]
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, cast
 
 from lamina.store.port import Statement, StatementError, Value, ValueRefused
 
@@ -14,6 +14,7 @@ LARGEST = 64 * 1024 * 1024
 
 _OURS = frozenset({"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PRAGMA", "SET"})
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*\n)*([A-Za-z]*)")
+_LEAST, _MOST = -(2**63), 2**63 - 1
 _Why = Literal["nul", "surrogate", "range", "size"]
 
 
@@ -44,11 +45,18 @@ def check_unit(statements: Sequence[Statement]) -> ValueRefused | int:
     for index, statement in enumerate(statements):
         first_word(statement.sql)
         for value in statement.parameters:
-            if isinstance(value, str):
-                size += len(value)
-                if value.isascii() and "\0" not in value and len(value) <= LARGEST:
-                    continue  # nearly all there is
-            elif isinstance(value, bytes):
+            kind = type(value)
+            if kind is int:
+                if _LEAST <= cast("int", value) <= _MOST:
+                    continue
+            elif kind is str:
+                text = cast("str", value)
+                size += (length := len(text))
+                if length <= LARGEST and text.isascii() and "\0" not in text:
+                    continue  # these three are nearly all there is
+            elif value is None:
+                continue
+            elif isinstance(value, str | bytes):
                 size += len(value)
             if (why := _why_not(value)) is not None:
                 number = next(at for at, each in enumerate(statement.parameters, 1) if each is value)
@@ -60,7 +68,7 @@ def _why_not(value: Value) -> _Why | None:
     if value is None:
         return None
     if isinstance(value, int):
-        return None if -(2**63) <= value < 2**63 else "range"
+        return None if _LEAST <= value <= _MOST else "range"
     if isinstance(value, float):
         return None if value == value else "range"  # only NaN differs from itself
     if not isinstance(value, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance] - what the type says may not be what came

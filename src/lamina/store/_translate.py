@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from operator import itemgetter
 from typing import TypeAlias
 
 from lamina.store.port import StatementError, Value
@@ -54,9 +55,11 @@ def for_sqlite(sql: str) -> tuple[str, Reorder | None]:
     if missing := sorted(set(range(count)) - set(order)):
         raise StatementError(f"a statement has a parameter ${count} and no ${missing[0] + 1}")
 
+    pick = itemgetter(*order)  # of two or more: one alone would be in order
+
     def reorder(parameters: tuple[Value, ...]) -> tuple[Value, ...]:
         if len(parameters) != count:
             raise StatementError(f"a statement has {count} parameters, and was given {len(parameters)}")
-        return tuple([parameters[each] for each in order])
+        return pick(parameters)
 
     return text, reorder
