@@ -60,6 +60,7 @@ def for_sqlite(sql: str) -> tuple[str, Reorder | None]:
     def reorder(parameters: tuple[Value, ...]) -> tuple[Value, ...]:
         if len(parameters) != count:
             raise StatementError(f"a statement has {count} parameters, and was given {len(parameters)}")
-        return pick(parameters)
+        picked: tuple[Value, ...] = pick(parameters)
+        return picked
 
     return text, reorder
