@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
-from lamina.approval import Approval
 from lamina.call import Authorization
 from lamina.conversation import Conversations, Journal
 from lamina.effect import Clock, Declaration, Ids, Layer, Problem, Program, Requirement, Where
 from lamina.model import LanguageModel
+from lamina.tools import requirements_of
 
 if TYPE_CHECKING:
     from lamina.agent._agent import Agent
-    from lamina.tools import Tool
 
 In = TypeVar("In", covariant=True)
 I = TypeVar("I", contravariant=True)  # noqa: E741 - the input
 O = TypeVar("O", covariant=True)  # noqa: E741 - the output
-
-_WRITE_APPROVAL = "| bind(Approval).to(TerminalApproval)"
 
 _LATER = {
     "cost_budget": "PriceBook",
@@ -60,7 +57,7 @@ class Binding(Program[In], Generic[In, I, O]):
         agent = self.agent
         yield Requirement(LanguageModel, "its model", self.where, write="agent.on(bind(LanguageModel).to(...))")
         for tool in agent.toolkit:
-            yield from _of_tool(tool)
+            yield from requirements_of(tool)
         for optional in (Clock, Ids, Authorization, Journal, Conversations):
             yield Requirement(optional, "its runs", agent.where, optional=True)
 
@@ -77,12 +74,3 @@ class Binding(Program[In], Generic[In, I, O]):
                 if groups.setdefault(group.name, group) is not group:
                     line = f"tool {tool.name}  {tool.where}"
                     yield Problem("DUPLICATE", f"ConcurrencyGroup {group.name}", (line,), "share one group value")
-
-
-def _of_tool(tool: Tool[Any, Any, Any]) -> Iterator[Requirement]:
-    for need in tool.needs:
-        yield Requirement(need.key, f"tool {tool.name}({need.name})", tool.where)
-    for need in tool.available_needs:
-        yield Requirement(need.key, f"tool {tool.name} (available: {need.name})", tool.where)
-    if tool.ask is not None:
-        yield Requirement(Approval, f"tool {tool.name} (needs_approval)", tool.where, write=_WRITE_APPROVAL)

@@ -1,5 +1,9 @@
 """Approval: a person or a policy says yes before a call starts (seed 004 §5)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from lamina.approval.deferred import DeferredApproval
 from lamina.approval.policy import PolicyApproval, Rule
 from lamina.approval.port import (
@@ -20,6 +24,9 @@ from lamina.approval.port import (
 from lamina.approval.scripted import Answer, ScriptedApproval
 from lamina.approval.terminal import TerminalApproval, show_request
 
+if TYPE_CHECKING:
+    from lamina.approval.caller import CallerApproval
+
 __all__ = [
     "LARGEST_PREVIEW",
     "LONGEST_TEXT",
@@ -31,6 +38,7 @@ __all__ = [
     "ApprovalUnavailable",
     "Approved",
     "Ask",
+    "CallerApproval",
     "Covers",
     "Deferred",
     "DeferredApproval",
@@ -42,3 +50,18 @@ __all__ = [
     "TerminalApproval",
     "show_request",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what only served applications use when it is asked for."""
+    if name != "CallerApproval":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from lamina.approval.caller import CallerApproval
+
+    globals()[name] = CallerApproval
+    return CallerApproval
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         TextContent,
     )
     from lamina.call._invocation import Invocation, Signal
+    from lamina.call._presented import presented
     from lamina.call._surface import (
         AgentResourceError,
         Capability,
@@ -126,6 +127,7 @@ __all__ = [
     "decode",
     "encode",
     "interrupted",
+    "presented",
     "resolve",
     "sentence_of",
     "told",
@@ -163,6 +165,7 @@ _HOME_OF = {
     "Signal": "_invocation",
     "Surface": "_surface",
     "TextContent": "_contents",
+    "presented": "_presented",
 }
 
 

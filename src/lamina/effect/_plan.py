@@ -41,6 +41,11 @@ class Sight:
         """Give the instance that the program gets for a service."""
         return self.private.get(key) or self.app.get(key)
 
+    def rests_on(self, key: object, other: object) -> bool:
+        """Tell whether a service is there, and is made of another one, over however many steps."""
+        node = self.find(key)
+        return node is not None and any(one.key == other for one in reachable([node]))
+
     @property
     def roots(self) -> tuple[Node, ...]:
         """List what has to be up for the program to run."""

@@ -1,5 +1,6 @@
 """The engine: a pure turn machine, the batch driver, and the loop that carries them out (design §§4-5)."""
 
+from lamina.engine._deadline import Expired, within
 from lamina.engine._edge import Settle, run_to_end
 from lamina.engine._emitter import Emitter, Sink
 from lamina.engine._event_log import MOST_EVENTS, EventLog, EventsMissed, RunEvents
@@ -45,7 +46,8 @@ from lamina.engine._failures import (
 )
 from lamina.engine._handle import RunHandle
 from lamina.engine._loop import Enter, interpret
-from lamina.engine._prepared import Given, Permits, PreparedAgent, prepare, short_lived
+from lamina.engine._permit import permitted
+from lamina.engine._prepared import Given, Permits, PreparedAgent, PreparedTool, prepare, prepare_tool, short_lived
 from lamina.engine._resume import interpret_resumed, restore
 from lamina.engine._ruling import Decisions, Ruling, rulings
 from lamina.engine._run import Run
@@ -67,6 +69,7 @@ __all__ = [
     "EventLog",
     "EventsMissed",
     "Exhausted",
+    "Expired",
     "Given",
     "Limit",
     "ModelStarted",
@@ -74,6 +77,7 @@ __all__ = [
     "Permits",
     "PolicyExceeded",
     "PreparedAgent",
+    "PreparedTool",
     "ReasoningDelta",
     "Ruling",
     "Run",
@@ -104,9 +108,12 @@ __all__ = [
     "Waiting",
     "interpret",
     "interpret_resumed",
+    "permitted",
     "prepare",
+    "prepare_tool",
     "restore",
     "rulings",
     "run_to_end",
     "short_lived",
+    "within",
 ]

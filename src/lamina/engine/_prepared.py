@@ -107,7 +107,7 @@ async def _ask_authorization(request: AuthorizationRequest, authorization: Autho
 def prepare(binding: Binding[Any, Any, Any], scope: Scope, permits: Permits) -> PreparedAgent:
     """Compile an agent for a runtime whose plan has no problem with it."""
     agent = binding.agent
-    tools = {tool.name: _prepare_tool(tool, scope, permits) for tool in agent.toolkit}
+    tools = {tool.name: prepare_tool(tool, scope, permits) for tool in agent.toolkit}
     schema = None if agent.plain_output else agent.output.json_schema
     contract = () if schema is None else (SystemMessage(_CONTRACT + orjson.dumps(schema).decode()),)
     for_request = [key for key in _FOR_RUNS if scope.offers(key) and scope.value(key) is None]
@@ -172,7 +172,8 @@ def _compiled(scope: Scope, key: type[Any], fn: Callable[..., Awaitable[Any]]) -
     return scope.compile((Need(key.__name__.lower(), key),), fn) if scope.offers(key) else None
 
 
-def _prepare_tool(tool: Tool[Any, Any, Any], scope: Scope, permits: Permits) -> PreparedTool:
+def prepare_tool(tool: Tool[Any, Any, Any], scope: Scope, permits: Permits) -> PreparedTool:
+    """Compile a tool for a program of a runtime."""
     check = tool.available
     available: Compiled | None = None
     if check is not None:

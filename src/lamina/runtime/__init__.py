@@ -1,7 +1,53 @@
-"""The runtime: build it, run handlers and agents in it (design §3, §5)."""
+"""The runtime: build it, run handlers and agents in it, and offer it to callers from outside (design §3, §5, §7)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from lamina.runtime._build import CLOSE_TIMEOUT, Opening, build, try_build
 from lamina.runtime._builder import RuntimeBuilder
 from lamina.runtime._runtime import Open, Runtime
 
-__all__ = ["CLOSE_TIMEOUT", "Open", "Opening", "Runtime", "RuntimeBuilder", "build", "try_build"]
+if TYPE_CHECKING:
+    from lamina.runtime._changes import Changes
+    from lamina.runtime._offers import OfferedPrompt, OfferedResource, prompt, resource
+
+__all__ = [
+    "CLOSE_TIMEOUT",
+    "Changes",
+    "OfferedPrompt",
+    "OfferedResource",
+    "Open",
+    "Opening",
+    "Runtime",
+    "RuntimeBuilder",
+    "build",
+    "prompt",
+    "resource",
+    "try_build",
+]
+
+# What serves callers from outside is loaded when it is asked for, as in `lamina.call`.
+_HOME_OF = {
+    "Changes": "_changes",
+    "OfferedPrompt": "_offers",
+    "OfferedResource": "_offers",
+    "prompt": "_offers",
+    "resource": "_offers",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its module, once."""
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

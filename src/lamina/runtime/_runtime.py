@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Generic, Never, TypeVar, overload
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, overload
 from weakref import WeakKeyDictionary
 
 from returns.result import Failure, Result
 
 from lamina.agent import Binding
+from lamina.call import DEFAULT_RESULT_BYTES
 from lamina.conversation import ConversationError, History, NotSuspended, Record
 from lamina.effect import (
     ConstructionError,
@@ -43,7 +44,14 @@ from lamina.engine import (
 from lamina.runtime._conversing import Busy, Keeper, Lanes, Place, enter_conversation, take_up
 from lamina.runtime._suspended import suspended_in
 
+if TYPE_CHECKING:
+    from lamina.call import Caller, Surface
+    from lamina.runtime._changes import Changes
+    from lamina.runtime._offers import OfferedPrompt, OfferedResource
+    from lamina.tools import Tools
+
 Have = TypeVar("Have", contravariant=True)
+S = TypeVar("S")
 Seeded = TypeVar("Seeded")
 Cmd = TypeVar("Cmd")
 Ret = TypeVar("Ret")
@@ -310,6 +318,77 @@ class Runtime(Generic[Have]):
         assert place is not None
         return await suspended_in(place.conversations, conversation, principal, binding.agent.id, run.prepared.clock)
 
+    def surface(
+        self,
+        program: Tools[Have] | Binding[Have, Any, Any],
+        /,
+        *,
+        name: str | None = None,
+        version: str = "0.1.0",
+        description: str = "",
+        resources: Sequence[OfferedResource] = (),
+        prompts: Sequence[OfferedPrompt] = (),
+        changes: Changes | None = None,
+        result_bytes: int = DEFAULT_RESULT_BYTES,
+        list_all: bool = False,
+        read_tools: bool = False,
+        inline_defs: bool = False,
+    ) -> Surface:
+        """Offer a toolkit, or an agent, to callers from outside; `lamina.adapters` serves it (design §7).
+
+        A call is one request of this runtime, and goes through the stages of an agent's call: resolve, available,
+        decode, authorize, approve, permit, execute, encode, redact, bound. Aborting its invocation cancels the
+        handler. Handlers that take a `Caller` get that of each call, where it is a seed of the runtime.
+
+        Args:
+            program: The toolkit, or the agent with its model.
+            name: What it is called on the wire; `lamina`, or the agent's id, without it.
+            version: Its version.
+            description: For an agent: what its capability says of itself.
+            resources: What can be read, made with `@resource(...)`, templates too.
+            prompts: What a person may begin with, made with `@prompt(...)`; an agent brings its instructions.
+            changes: What the application announces changes with.
+            result_bytes: The bound of a result's JSON; one that is `Contents` may have 4 MiB.
+            list_all: For hosts that list once; see `lamina.call.presented`.
+            read_tools: For hosts that read no resources; see there.
+            inline_defs: For hosts that do not follow references; see there.
+
+        Raises:
+            ConstructionError: It needs what the runtime does not have, every service at once.
+
+        Example:
+            >>> import anyio
+            >>> from lamina.call import Invocation, NoCaller
+            >>> from lamina.effect import empty_layer
+            >>> from lamina.runtime import build
+            >>> from lamina.tools import tool
+            >>> @tool.simple
+            ... async def add(a: int, b: int) -> int:
+            ...     '''Add two numbers.'''
+            ...     return a + b
+            >>> async def main() -> None:
+            ...     async with build(empty_layer()) as rt:
+            ...         surface = rt.surface(add, name="sums")
+            ...         print(await surface.invoke("add", {"a": 1, "b": 2}, Invocation.new(), NoCaller()))
+            >>> anyio.run(main)
+            ToolSuccess(value=3)
+        """
+        from lamina.runtime._surface import make_surface, options_of  # who serves nothing does not pay for it
+
+        options = options_of(
+            name=name,
+            version=version,
+            description=description,
+            resources=resources,
+            prompts=prompts,
+            changes=changes,
+            result_bytes=result_bytes,
+            list_all=list_all,
+            read_tools=read_tools,
+            inline_defs=inline_defs,
+        )
+        return make_surface(self._core, self._given, program, options)
+
     async def _to_end(self, run: Run, place: Place | None, given: object) -> Result[Completed[Any], RunFailure]:
         core = self._core
         if place is None:
@@ -383,3 +462,93 @@ class Open(Generic[Have, Seeded]):
             ConstructionError: A seed has no value, or a value has no seed; forgetting one is a type error, too.
         """
         return Runtime(self._core, self._seeds.given(values))
+
+    @overload
+    def surface(
+        self: Open[Have, Caller],
+        program: Tools[Have | Caller] | Binding[Have | Caller, Any, Any],
+        /,
+        *,
+        name: str | None = None,
+        version: str = "0.1.0",
+        description: str = "",
+        resources: Sequence[OfferedResource] = (),
+        prompts: Sequence[OfferedPrompt] = (),
+        changes: Changes | None = None,
+        result_bytes: int = DEFAULT_RESULT_BYTES,
+        list_all: bool = False,
+        read_tools: bool = False,
+        inline_defs: bool = False,
+    ) -> Surface: ...
+    @overload
+    def surface(
+        self: Open[Have, Caller | S],
+        program: Tools[Have | Caller | S] | Binding[Have | Caller | S, Any, Any],
+        /,
+        *,
+        given: Layer[Never, S, Never],
+        name: str | None = None,
+        version: str = "0.1.0",
+        description: str = "",
+        resources: Sequence[OfferedResource] = (),
+        prompts: Sequence[OfferedPrompt] = (),
+        changes: Changes | None = None,
+        result_bytes: int = DEFAULT_RESULT_BYTES,
+        list_all: bool = False,
+        read_tools: bool = False,
+        inline_defs: bool = False,
+    ) -> Surface: ...
+    def surface(
+        self,
+        program: Tools[Any] | Binding[Any, Any, Any],
+        /,
+        *,
+        given: Layer[Never, Any, Never] | None = None,
+        name: str | None = None,
+        version: str = "0.1.0",
+        description: str = "",
+        resources: Sequence[OfferedResource] = (),
+        prompts: Sequence[OfferedPrompt] = (),
+        changes: Changes | None = None,
+        result_bytes: int = DEFAULT_RESULT_BYTES,
+        list_all: bool = False,
+        read_tools: bool = False,
+        inline_defs: bool = False,
+    ) -> Surface:
+        """Offer a toolkit, or an agent, whose handlers may take a `Caller`; see `Runtime.surface`.
+
+        Each call brings its own `Caller`. The values of the other seeds are given once, for all calls: make a surface
+        for each caller where they differ from one to the next, which acquires nothing.
+
+        Args:
+            program: The toolkit, or the agent with its model.
+            given: The values of the other seeds: `bind(Principal).value(p)`.
+            name: What it is called on the wire; `lamina`, or the agent's id, without it.
+            version: Its version.
+            description: For an agent: what its capability says of itself.
+            resources: What can be read, made with `@resource(...)`, templates too.
+            prompts: What a person may begin with, made with `@prompt(...)`; an agent brings its instructions.
+            changes: What the application announces changes with.
+            result_bytes: The bound of a result's JSON; one that is `Contents` may have 4 MiB.
+            list_all: For hosts that list once; see `lamina.call.presented`.
+            read_tools: For hosts that read no resources; see there.
+            inline_defs: For hosts that do not follow references; see there.
+
+        Raises:
+            ConstructionError: It needs what the runtime does not have, or a seed has no value.
+        """
+        from lamina.runtime._surface import make_surface, options_of, seeds_of_surface  # as in `Runtime.surface`
+
+        options = options_of(
+            name=name,
+            version=version,
+            description=description,
+            resources=resources,
+            prompts=prompts,
+            changes=changes,
+            result_bytes=result_bytes,
+            list_all=list_all,
+            read_tools=read_tools,
+            inline_defs=inline_defs,
+        )
+        return make_surface(self._core, seeds_of_surface(self._seeds, given), program, options)

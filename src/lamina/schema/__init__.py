@@ -2,7 +2,18 @@
 
 from lamina.schema._codec import Codec, codec
 from lamina.schema._encoded import Encoded
+from lamina.schema._inline import inline_defs
 from lamina.schema._json import JsonLimits, JsonValue, canonical_json, is_json
 from lamina.schema._mismatch import Mismatch
 
-__all__ = ["Codec", "Encoded", "JsonLimits", "JsonValue", "Mismatch", "canonical_json", "codec", "is_json"]
+__all__ = [
+    "Codec",
+    "Encoded",
+    "JsonLimits",
+    "JsonValue",
+    "Mismatch",
+    "canonical_json",
+    "codec",
+    "inline_defs",
+    "is_json",
+]

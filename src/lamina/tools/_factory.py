@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Literal, Never, TypeVar, cast, overload
+from collections.abc import Awaitable, Callable, Collection
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, cast, overload
 
 from returns.result import Result
 
@@ -15,6 +15,9 @@ from lamina.tools._options import ToolOptions
 from lamina.tools._read import tool_from_function
 from lamina.tools._simple import tool_from_plain_function
 from lamina.tools._tool import FailureMode, Tool
+
+if TYPE_CHECKING:
+    from lamina.call import CallerFeature
 
 C = TypeVar("C")
 T = TypeVar("T")
@@ -32,11 +35,13 @@ class ToolDecorator:
         needs_approval: Literal[True],
         approval: Ask[C],
         name: str | None = None,
+        title: str = "",
         execution: ExecutionClass = "uncertain",
         failure_mode: FailureMode = "return",
         available: Callable[..., bool | Awaitable[bool]] | None = None,
         max_concurrency: int | None = None,
         groups: tuple[ConcurrencyGroup, ...] = (),
+        asks: Collection[CallerFeature] | None = None,
     ) -> DeclareFor[Approval, C]: ...
     @overload
     def __call__(
@@ -44,11 +49,13 @@ class ToolDecorator:
         *,
         needs_approval: Literal[True],
         name: str | None = None,
+        title: str = "",
         execution: ExecutionClass = "uncertain",
         failure_mode: FailureMode = "return",
         available: Callable[..., bool | Awaitable[bool]] | None = None,
         max_concurrency: int | None = None,
         groups: tuple[ConcurrencyGroup, ...] = (),
+        asks: Collection[CallerFeature] | None = None,
     ) -> Declare[Approval]: ...
     @overload
     def __call__(
@@ -56,11 +63,13 @@ class ToolDecorator:
         *,
         needs_approval: Literal[False] = False,
         name: str | None = None,
+        title: str = "",
         execution: ExecutionClass = "uncertain",
         failure_mode: FailureMode = "return",
         available: Callable[..., bool | Awaitable[bool]] | None = None,
         max_concurrency: int | None = None,
         groups: tuple[ConcurrencyGroup, ...] = (),
+        asks: Collection[CallerFeature] | None = None,
     ) -> Declare[Never]: ...
     def __call__(
         self,
@@ -68,11 +77,13 @@ class ToolDecorator:
         needs_approval: bool = False,
         approval: Ask[Any] | None = None,
         name: str | None = None,
+        title: str = "",
         execution: ExecutionClass = "uncertain",
         failure_mode: FailureMode = "return",
         available: Callable[..., bool | Awaitable[bool]] | None = None,
         max_concurrency: int | None = None,
         groups: tuple[ConcurrencyGroup, ...] = (),
+        asks: Collection[CallerFeature] | None = None,
     ) -> Declare[Any] | DeclareFor[Any, Any]:
         """Make a tool of an async handler.
 
@@ -84,12 +95,14 @@ class ToolDecorator:
             needs_approval: Ask `Approval` before a call starts; this adds it to the tool's needs.
             approval: What a person is shown; only with `needs_approval=True`.
             name: What the model calls it by; the function's name otherwise.
+            title: What people call it.
             execution: `readonly` calls may be run again freely, `idempotent` ones change nothing the second time,
                 and of an `uncertain` one nobody knows.
             failure_mode: `return` tells the model of a declared failure, `error` ends the run with it.
             available: A function of services that says whether the tool may be used now.
             max_concurrency: How many calls may run at once in a runtime.
             groups: Limits shared with other tools.
+            asks: What the handler asks its `Caller` for; progress and log, where it takes one and nothing is said.
 
         Raises:
             ConstructionError: The signature cannot be read; it names the file and line.
@@ -113,11 +126,13 @@ class ToolDecorator:
             needs_approval=needs_approval,
             approval=approval,
             name=name,
+            title=title,
             execution=execution,
             failure_mode=failure_mode,
             available=available,
             max_concurrency=max_concurrency,
             groups=groups,
+            asks=asks,
         )
 
         def declare(fn: Callable[..., Awaitable[Any]]) -> Tool[Any, Any, Any]:
@@ -129,7 +144,13 @@ class ToolDecorator:
     def simple(self, fn: Callable[..., Awaitable[T]], /) -> Tool[Never, Any, Result[T, Never]]: ...
     @overload
     def simple(
-        self, fn: None = None, /, *, name: str | None = None, execution: ExecutionClass = "uncertain"
+        self,
+        fn: None = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str = "",
+        execution: ExecutionClass = "uncertain",
     ) -> Callable[[Callable[..., Awaitable[T]]], Tool[Never, Any, Result[T, Never]]]: ...
     def simple(
         self,
@@ -137,6 +158,7 @@ class ToolDecorator:
         /,
         *,
         name: str | None = None,
+        title: str = "",
         execution: ExecutionClass = "uncertain",
     ) -> Any:  # Any: a tool, or a decorator that makes one; the overloads say which
         """Make a tool of an async function whose plain parameters are the input; it needs nothing and cannot fail.
@@ -150,7 +172,7 @@ class ToolDecorator:
             >>> sorted(add.spec.input_schema["properties"])
             ['a', 'b']
         """
-        options = ToolOptions.checked(name=name, execution=execution)
+        options = ToolOptions.checked(name=name, title=title, execution=execution)
 
         def declare(fn: Callable[..., Awaitable[Any]]) -> Tool[Any, Any, Any]:
             return tool_from_plain_function(fn, options)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
-from typing import Any, get_args
+from collections.abc import Awaitable, Callable, Collection
+from typing import TYPE_CHECKING, Any, get_args
 
 import attrs
 
@@ -13,6 +13,9 @@ from lamina.call import ExecutionClass
 from lamina.effect import ConstructionError, Problem, Value, Where, caller_where
 from lamina.tools._group import ConcurrencyGroup
 from lamina.tools._tool import FailureMode
+
+if TYPE_CHECKING:
+    from lamina.call import CallerFeature
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -23,11 +26,13 @@ class ToolOptions(Value):
 
     ask: Ask[Any] | None = None
     name: str | None = None
+    title: str = ""
     execution: ExecutionClass = "uncertain"
     failure_mode: FailureMode = "return"
     available: Callable[..., bool | Awaitable[bool]] | None = None
     max_concurrency: int | None = None
     groups: tuple[ConcurrencyGroup, ...] = ()
+    asks: frozenset[CallerFeature] | None = None
 
     @staticmethod
     def checked(
@@ -35,11 +40,13 @@ class ToolOptions(Value):
         needs_approval: bool = False,
         approval: Ask[Any] | None = None,
         name: str | None = None,
+        title: str = "",
         execution: ExecutionClass = "uncertain",
         failure_mode: FailureMode = "return",
         available: Callable[..., bool | Awaitable[bool]] | None = None,
         max_concurrency: int | None = None,
         groups: tuple[ConcurrencyGroup, ...] = (),
+        asks: Collection[CallerFeature] | None = None,
     ) -> ToolOptions:
         """Check every option, and raise one `ConstructionError` for all that are wrong."""
         lines: list[str] = []
@@ -49,6 +56,11 @@ class ToolOptions(Value):
             lines.append(f"execution is one of {', '.join(get_args(ExecutionClass))}")
         if failure_mode not in get_args(FailureMode):
             lines.append(f"failure_mode is one of {', '.join(get_args(FailureMode))}")
+        if asks:
+            from lamina.call import CallerFeature  # only tools that ask pay for it
+
+            if not set(asks) <= set(get_args(CallerFeature)):
+                lines.append(f"asks holds some of {', '.join(get_args(CallerFeature))}")
         if max_concurrency is not None and max_concurrency < 1:
             lines.append("max_concurrency is 1 or more")
         if len({group.name for group in groups}) != len(set(groups)):
@@ -58,11 +70,13 @@ class ToolOptions(Value):
         return ToolOptions(
             ask=(approval or Ask()) if needs_approval else None,
             name=name,
+            title=title,
             execution=execution,
             failure_mode=failure_mode,
             available=available,
             max_concurrency=max_concurrency,
             groups=tuple(sorted(set(groups), key=lambda group: group.name)),
+            asks=None if asks is None else frozenset(asks),
         )
 
 

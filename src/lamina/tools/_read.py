@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Never, NoReturn, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Never, NoReturn, cast, get_args, get_origin
 
 import attrs
 from returns.result import Result
@@ -24,6 +25,9 @@ from lamina.model import ToolSpec
 from lamina.schema import Codec, codec
 from lamina.tools._options import ToolOptions, checked_name
 from lamina.tools._tool import Tool
+
+if TYPE_CHECKING:
+    from lamina.call import CallerFeature
 
 
 def tool_from_function(fn: Callable[..., Awaitable[Any]], options: ToolOptions) -> Tool[Any, Any, Any]:
@@ -95,6 +99,9 @@ def assemble_tool(
         max_concurrency=options.max_concurrency,
         groups=options.groups,
         spec=ToolSpec(name, description, input.json_schema),
+        title=options.title,
+        asks=_asks(label, where, options.asks, needs),
+        contents=_is(success.type, "lamina.call._contents", "Contents"),
     )
 
 
@@ -126,6 +133,22 @@ def _outcomes(hints: Mapping[str, Any], token: object, lines: list[str]) -> tupl
 
 def _never(hint: object) -> object:
     return Never if hint is NoReturn else hint
+
+
+def _asks(
+    label: str, where: Where, asks: frozenset[CallerFeature] | None, needs: tuple[Need, ...]
+) -> frozenset[CallerFeature]:
+    takes = any(_is(need.key, "lamina.call._caller", "Caller") for need in needs)
+    if asks and not takes:
+        lines = (f"it asks its caller for {', '.join(sorted(asks))}, and takes none  {where}",)
+        raise ConstructionError([Problem("CALLER", f"tool {label}", lines, "a parameter `caller: Caller`")])
+    return asks if asks is not None else frozenset(("progress", "log")) if takes else frozenset()
+
+
+def _is(key: object, module: str, name: str) -> bool:
+    """Tell whether a key is that class; its module is not loaded for tools that do not use it."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and key is getattr(loaded, name)
 
 
 def _predicate(available: Callable[..., bool | Awaitable[bool]] | None) -> Callable[..., Awaitable[bool]] | None:

@@ -17,6 +17,7 @@ from lamina.tools._group import ConcurrencyGroup
 from lamina.tools._toolkit import Tools
 
 if TYPE_CHECKING:
+    from lamina.call import CallerFeature
     from lamina.tools._dynamic import DynamicHandler, DynamicToolFailure
 
 In = TypeVar("In", covariant=True)
@@ -48,6 +49,9 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
         max_concurrency: How many calls of it may run at once in a runtime; None is no limit of its own.
         groups: Further limits that it shares with other tools.
         spec: Name, description and input schema, as a model is shown them.
+        title: What people call it; empty where the name will do.
+        asks: What it asks its `Caller` for.
+        contents: Whether its value is `Contents`.
 
     Source: design §4, CAP-003, CAP-004.
     """
@@ -68,6 +72,9 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
     max_concurrency: int | None
     groups: tuple[ConcurrencyGroup, ...]
     spec: ToolSpec
+    title: str = ""
+    asks: frozenset[CallerFeature] = frozenset()
+    contents: bool = False
 
     @property
     def tools(self) -> tuple[Tool[In, Any, Any], ...]:
@@ -87,6 +94,7 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
         needs_approval: Literal[True],
         approval: Ask[Mapping[str, JsonValue]] | None = None,
         description: str = "",
+        title: str = "",
         execution: ExecutionClass = "uncertain",
         failure_mode: FailureMode = "return",
     ) -> Tool[Approval, Mapping[str, JsonValue], Result[JsonValue, DynamicToolFailure]]: ...
@@ -99,6 +107,7 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
         *,
         needs_approval: Literal[False] = False,
         description: str = "",
+        title: str = "",
         execution: ExecutionClass = "uncertain",
         failure_mode: FailureMode = "return",
     ) -> Tool[Never, Mapping[str, JsonValue], Result[JsonValue, DynamicToolFailure]]: ...
@@ -111,6 +120,7 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
         needs_approval: bool = False,
         approval: Ask[Mapping[str, JsonValue]] | None = None,
         description: str = "",
+        title: str = "",
         execution: ExecutionClass = "uncertain",
         failure_mode: FailureMode = "return",
     ) -> Tool[Any, Mapping[str, JsonValue], Result[JsonValue, DynamicToolFailure]]:
@@ -126,6 +136,7 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
             needs_approval: As for `@tool(...)`.
             approval: As for `@tool(...)`.
             description: What the model reads.
+            title: What people call it.
             execution: What running a call twice does; nobody knows, unless you do.
             failure_mode: What a declared failure does to the run.
 
@@ -147,6 +158,7 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
             needs_approval=needs_approval,
             approval=approval,
             name=name,
+            title=title,
             execution=execution,
             failure_mode=failure_mode,
         )

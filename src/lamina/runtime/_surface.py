@@ -1,0 +1,165 @@
+"""Making surfaces of what a runtime can run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import attrs
+
+from lamina.agent import Binding
+from lamina.approval import Approval
+from lamina.call import (
+    DEFAULT_RESULT_BYTES,
+    SMALLEST_RESULT_BYTES,
+    Caller,
+    CallerFeature,
+    NoCaller,
+    Surface,
+    presented,
+)
+from lamina.effect import ConstructionError, Layer, Problem, Scope, Seeds, Where, bind, caller_where
+from lamina.engine import Given, RunHandle
+from lamina.runtime._agent_surface import AgentSurface
+from lamina.runtime._changes import Changes
+from lamina.runtime._offering import Offering, prepare_offering, refuse_deferred, takes_caller
+from lamina.runtime._offers import OfferedPrompt, OfferedResource
+from lamina.runtime._toolkit_surface import ToolkitSurface
+from lamina.tools import Tools
+
+if TYPE_CHECKING:
+    from lamina.runtime._runtime import Core
+
+
+@attrs.frozen(kw_only=True)
+class SurfaceOptions:
+    """What `rt.surface(...)` was told; see there."""
+
+    name: str | None
+    version: str
+    description: str
+    resources: Sequence[OfferedResource]
+    prompts: Sequence[OfferedPrompt]
+    changes: Changes | None
+    result_bytes: int
+    list_all: bool
+    read_tools: bool
+    inline_defs: bool
+
+
+def make_surface(core: Core, given: Given, program: object, options: SurfaceOptions) -> Surface:
+    """Make a surface of a toolkit, or of an agent with its model.
+
+    Raises:
+        ConstructionError: It needs what the runtime does not have, or it is neither.
+    """
+    where = caller_where()
+    if options.result_bytes < SMALLEST_RESULT_BYTES:
+        line = f"result_bytes is {SMALLEST_RESULT_BYTES} or more  {where}"
+        raise ConstructionError([Problem("SURFACE", options.name or "", (line,))])
+    made: Surface
+    if isinstance(program, Tools):
+        toolkit = cast("Tools[Any]", program)  # type: ignore[redundant-cast]  # not so to pyright
+        made = _of_toolkit(core, given, toolkit, options, where)
+    elif isinstance(program, Binding):
+        binding = cast("Binding[Any, Any, Any]", program)  # type: ignore[redundant-cast]  # not so to pyright
+        made = _of_agent(core, given, binding, options, where)
+    else:
+        line = f"a surface is made of a toolkit, or of an agent with its model  {where}"
+        raise ConstructionError([Problem("SURFACE", type(program).__name__, (line,), "rt.surface(first | second)")])
+    if options.list_all or options.read_tools or options.inline_defs:
+        return presented(
+            made, list_all=options.list_all, read_tools=options.read_tools, inline_defs=options.inline_defs
+        )
+    return made
+
+
+def seeds_of_surface(seeds: Seeds[Any], given: Layer[Any, Any, Any] | None) -> Given:
+    """Read the seeds' values but for the `Caller`, which each call brings itself."""
+    nobody = bind(Caller).value(NoCaller())
+    if Caller not in seeds.keys:
+        return () if given is None and not seeds.keys else seeds.given(nobody if given is None else given)
+    return seeds.given(nobody if given is None else given | nobody)
+
+
+def _of_toolkit(core: Core, given: Given, toolkit: Tools[Any], options: SurfaceOptions, where: Where) -> Surface:
+    name = options.name or "lamina"
+    offering = Offering(
+        name=name,
+        where=where,
+        toolkit=toolkit,
+        resources=tuple(options.resources),
+        prompts=tuple(options.prompts),
+    )
+    # A toolkit has no layer of its own, so all that it needs is up already.
+    sight = core.plan.sight_of(offering)
+    scope = Scope(core.environment, sight)
+    prepared = prepare_offering(offering, scope, core.permits, asks_caller=sight.rests_on(Approval, Caller))
+    return ToolkitSurface(
+        prepared,
+        takes_caller(given, core.plan.seeds.keys),
+        name=name,
+        version=options.version,
+        result_bytes=options.result_bytes,
+        changes=options.changes,
+    )
+
+
+def _of_agent(
+    core: Core, given: Given, binding: Binding[Any, Any, Any], options: SurfaceOptions, where: Where
+) -> Surface:
+    from lamina.runtime._runtime import Runtime  # it makes surfaces
+
+    agent, name = binding.agent, options.name or binding.agent.id
+    if options.resources or options.prompts or options.changes is not None:
+        line = f"an agent is served with nothing else beside it  {where}"
+        raise ConstructionError([Problem("SURFACE", f'agent "{agent.id}"', (line,), "rt.surface(toolkit, ...)")])
+    sight = core.plan.sight_of(binding)
+    asking = [tool for tool in agent.toolkit if tool.ask is not None]
+    refuse_deferred(Scope(core.environment, sight), asking, name, where)
+    asks: set[CallerFeature] = {feature for tool in agent.toolkit for feature in tool.asks}
+    if asking and sight.rests_on(Approval, Caller):
+        asks.add("elicit")
+    given_for = takes_caller(given, core.plan.seeds.keys)
+
+    def start(caller: Caller, command: object) -> RunHandle[Any]:
+        runtime: Runtime[Any] = Runtime(core, given_for(caller))
+        return runtime.start(binding, command)
+
+    return AgentSurface(
+        agent,
+        start,
+        name=name,
+        version=options.version,
+        description=options.description,
+        asks=frozenset(asks),
+        result_bytes=options.result_bytes,
+    )
+
+
+def options_of(
+    *,
+    name: str | None = None,
+    version: str = "0.1.0",
+    description: str = "",
+    resources: Sequence[OfferedResource] = (),
+    prompts: Sequence[OfferedPrompt] = (),
+    changes: Changes | None = None,
+    result_bytes: int = DEFAULT_RESULT_BYTES,
+    list_all: bool = False,
+    read_tools: bool = False,
+    inline_defs: bool = False,
+) -> SurfaceOptions:
+    """Put the arguments of `surface` together."""
+    return SurfaceOptions(
+        name=name,
+        version=version,
+        description=description,
+        resources=resources,
+        prompts=prompts,
+        changes=changes,
+        result_bytes=result_bytes,
+        list_all=list_all,
+        read_tools=read_tools,
+        inline_defs=inline_defs,
+    )
