@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, cast, overload
 
 from returns.result import Result
@@ -41,7 +41,7 @@ class ToolDecorator:
         available: Callable[..., bool | Awaitable[bool]] | None = None,
         max_concurrency: int | None = None,
         groups: tuple[ConcurrencyGroup, ...] = (),
-        asks: Collection[CallerFeature] | None = None,
+        asks: tuple[CallerFeature, ...] | None = None,
     ) -> DeclareFor[Approval, C]: ...
     @overload
     def __call__(
@@ -55,7 +55,7 @@ class ToolDecorator:
         available: Callable[..., bool | Awaitable[bool]] | None = None,
         max_concurrency: int | None = None,
         groups: tuple[ConcurrencyGroup, ...] = (),
-        asks: Collection[CallerFeature] | None = None,
+        asks: tuple[CallerFeature, ...] | None = None,
     ) -> Declare[Approval]: ...
     @overload
     def __call__(
@@ -69,7 +69,7 @@ class ToolDecorator:
         available: Callable[..., bool | Awaitable[bool]] | None = None,
         max_concurrency: int | None = None,
         groups: tuple[ConcurrencyGroup, ...] = (),
-        asks: Collection[CallerFeature] | None = None,
+        asks: tuple[CallerFeature, ...] | None = None,
     ) -> Declare[Never]: ...
     def __call__(
         self,
@@ -83,7 +83,7 @@ class ToolDecorator:
         available: Callable[..., bool | Awaitable[bool]] | None = None,
         max_concurrency: int | None = None,
         groups: tuple[ConcurrencyGroup, ...] = (),
-        asks: Collection[CallerFeature] | None = None,
+        asks: tuple[CallerFeature, ...] | None = None,
     ) -> Declare[Any] | DeclareFor[Any, Any]:
         """Make a tool of an async handler.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, get_args
 
 import attrs
@@ -46,7 +46,7 @@ class ToolOptions(Value):
         available: Callable[..., bool | Awaitable[bool]] | None = None,
         max_concurrency: int | None = None,
         groups: tuple[ConcurrencyGroup, ...] = (),
-        asks: Collection[CallerFeature] | None = None,
+        asks: tuple[CallerFeature, ...] | None = None,
     ) -> ToolOptions:
         """Check every option, and raise one `ConstructionError` for all that are wrong."""
         lines: list[str] = []
