@@ -16,7 +16,7 @@ from lamina.approval import ApprovalRequest, Approved, Denied
 from lamina.cli._exits import OK, Refused, UsageError
 from lamina.cli._kept import PAGE, Kept, check_names, told
 from lamina.cli._looking import with_store
-from lamina.cli._place import StorePlace, store_place
+from lamina.cli._place import StorePlace, next_for, store_place
 from lamina.cli._plain import count, printable
 from lamina.cli._requests import json_of, show_request, words_of
 from lamina.cli._screen import Screen
@@ -190,7 +190,7 @@ def _after(error: object, place: StorePlace, principal: str | None) -> tuple[str
         return ("Nobody answered in time, which is a denial: lamina run … --session NAME --resume concludes it.",)
     if tag_of(error) == "AlreadyDecided":
         return (f"lamina approvals list{words_of(place, principal)}",)
-    return ()
+    return next_for(error)
 
 
 def _decider(given: str | None) -> str:

@@ -10,6 +10,7 @@ from returns.result import Failure, Result
 
 from lamina.approval import ApprovalRequest
 from lamina.cli._exits import Refused, UsageError
+from lamina.cli._place import next_for
 from lamina.cli._plain import printable
 from lamina.conversation import Conversations, Entry, InvalidId, RunSuspended, Summary, check_id, check_principal
 from lamina.effect import handler, message_of, tag_of
@@ -32,6 +33,7 @@ class Kept:
     sessions: SessionStore
     conversations: Conversations
     principal: str | None = None
+    _session_of: dict[str, str] = attrs.field(factory=dict, init=False, repr=False)
 
     async def find(self, name: str) -> Session:
         """Give a session.
@@ -94,11 +96,15 @@ class Kept:
             after = page[-1].id
 
     async def session_of(self, conversation: str) -> str | None:
-        """Give the session that points to a conversation."""
-        async for session in self.all_sessions():
-            if conversation in session.conversations:
-                return session.id
-        return None
+        """Give the session that points to a conversation; most often it has the same name."""
+        same = await self.sessions.get(conversation, principal=self.principal)
+        found = None if isinstance(same, Failure) else same.unwrap()
+        if found is not None and conversation in found.conversations:
+            return found.id
+        if not self._session_of:  # gone through once, however many are asked for
+            async for session in self.all_sessions():
+                self._session_of.update(dict.fromkeys(session.conversations, session.id))
+        return self._session_of.get(conversation)
 
     async def last_suspended(self, conversation: str) -> str | None:
         """Give the run whose suspension is the log's last; None where there never was one."""
@@ -142,7 +148,7 @@ def told(answer: Result[T, object]) -> T:
     """
     if isinstance(answer, Failure):
         error: object = answer.failure()
-        raise Refused(printable(message_of(error)))
+        raise Refused(printable(message_of(error)), *next_for(error))
     return answer.unwrap()
 
 

@@ -156,7 +156,12 @@ def store_place(given: str | None) -> StorePlace:
 
 def store_trouble(title: str, error: StoreError) -> UsageError:
     """Say what is wrong with a store, and what to do about it."""
-    return UsageError(f"The store {title}: {message_of(error)}", *_NEXT.get(_kind(error), ()))
+    return UsageError(f"The store {title}: {message_of(error)}", *next_for(error))
+
+
+def next_for(error: object) -> tuple[str, ...]:
+    """Say what to do about a store's error; nothing for any other."""
+    return _NEXT.get(_kind(error), ())
 
 
 _NEXT: dict[str, tuple[str, ...]] = {
@@ -172,7 +177,7 @@ _NEXT: dict[str, tuple[str, ...]] = {
 }
 
 
-def _kind(error: StoreError) -> str:
+def _kind(error: object) -> str:
     match error:
         case StoreUnavailable():
             return error.why if error.why in ("missing", "refused") else "unavailable"

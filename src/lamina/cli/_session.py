@@ -122,7 +122,10 @@ class InSession:
         services, moved = self._kept, event.conversation
         assert services is not None
         self._conversation = moved or ""
-        self._session = await services.make_beside(self.choice.name, self._conversation)
+        try:
+            self._session = await services.make_beside(self.choice.name, self._conversation)
+        except Refused as refused:  # no reason to end a run that is on its way
+            return f"The run is in the conversation {self._conversation}, which no session has: {refused.message}"
         return f"The session {self.choice.name} is in use; this is the session {self._session}, a fork of it."
 
     def steps(self, cause: object) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from rich.text import Text
 from lamina.cli._exits import OK, Refused, UsageError
 from lamina.cli._kept import Kept, check_names, told
 from lamina.cli._looking import with_store
-from lamina.cli._place import StorePlace, store_place
+from lamina.cli._place import StorePlace, next_for, store_place
 from lamina.cli._plain import count, escaped, printable
 from lamina.cli._requests import json_of, show_request, words_of
 from lamina.cli._screen import Screen
@@ -211,7 +211,7 @@ async def _fork(kept: Kept, options: argparse.Namespace, place: StorePlace) -> i
     forked = await kept.conversations.fork(conversation, options.to, at=options.at, principal=kept.principal)
     if isinstance(forked, Failure):
         error = forked.failure()
-        hint = [f"Write --at {error.nearest}"] if isinstance(error, ForkRefused) else []
+        hint = (f"Write --at {error.nearest}",) if isinstance(error, ForkRefused) else next_for(error)
         raise Refused(printable(message_of(error)), *hint)
     made = told(
         await kept.sessions.create(

@@ -27,6 +27,7 @@ from lamina.engine import (
     RunFailure,
     RunInterrupted,
     RunReport,
+    RunSuspended,
     TextDelta,
     ToolCallDeclared,
     ToolCallFailed,
@@ -34,6 +35,7 @@ from lamina.engine import (
     ToolCallSucceeded,
     TurnCompleted,
     TurnStarted,
+    Waiting,
 )
 from lamina.model import UsageTotals
 
@@ -123,6 +125,27 @@ def test_each_outcome_has_its_mark(outcome: str, tag: str, message: str, line: s
     shown.see(ToolCallFailed, call="1", tool="read", outcome=outcome, error_tag=tag, message=message)
 
     assert shown.lines == ["turn 1", line]
+
+
+def test_a_suspended_run_says_what_waits_and_what_to_type() -> None:
+    shown = Shown()
+    shown.see(TurnStarted)
+    shown.call("1", "pay", cents=250)
+    shown.see(ApprovalRequested, call="1", tool="pay", summary="Pay \x1b[2J250.", risk="high")
+    waiting = Waiting(call="1", tool="pay", approval="approval:1", summary="Pay \x1b[2J250.", arguments_digest="d")
+    ended = Failure(RunFailure(RunSuspended("c", "run-1", "a", 1, (waiting,)), REPORT))
+    shown.timeline.end(ended, 0.5, ["lamina approvals approve approval:1", "lamina run x:app --resume \x07"])
+
+    assert shown.lines == [
+        "turn 1",
+        "",
+        "  » pay waits for a decision: Pay \ufffd[2J250 (high risk)",
+        "suspended: 1 decision to be made · 2 turns · 1 call · 1,234",
+        "tokens · 500 ms",
+        "To go on:",
+        "  lamina approvals approve approval:1",
+        "  lamina run x:app --resume \ufffd",
+    ]
 
 
 def test_while_somebody_is_asked_nothing_is_printed() -> None:
