@@ -33,7 +33,7 @@ class Kept:
     sessions: SessionStore
     conversations: Conversations
     principal: str | None = None
-    _session_of: dict[str, str] = attrs.field(factory=dict, init=False, repr=False)
+    _session_of: dict[str, str] = attrs.field(factory=dict[str, str], init=False, repr=False)
 
     async def find(self, name: str) -> Session:
         """Give a session.
