@@ -25,6 +25,8 @@ from lamina.runtime import build
 from lamina.testing import ScriptedModel, call_tool, fail, say
 from lamina.tools import tool
 from tests.conversing import Ledger, act, send, talking
+from tests.crash.leaking import grown, left_by
+from tests.postgres import cluster
 from tests.stores import DURABLE, STORES, Place
 from tests.unit.engine.world import agent_with, outcomes_by_id
 
@@ -332,6 +334,14 @@ async def test_row_14_an_agent_is_gone_when_its_owner_lets_it_go(kind: str, tmp_
         del agent, binding, result
         gc.collect()
         assert [each() for each in gone] == [None, None]
+
+
+@pytest.mark.parametrize("kind", DURABLE)
+def test_row_14_a_thousand_runs_and_two_hundred_cut_off_leave_nothing(kind: str, tmp_path: Path) -> None:
+    """openai/openai-agents-python#2008, the half about memory: a store in memory grows with what it is given."""
+    seen = left_by(kind, cluster().database() if kind == "postgres" else str(tmp_path / "store.db"), 1)
+    assert grown(seen) == set()
+    assert seen["late"]["memory"] - seen["early"]["memory"] < 2 * 1024 * 1024
 
 
 @on_every_store
