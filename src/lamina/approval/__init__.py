@@ -8,6 +8,7 @@ from lamina.approval.deferred import DeferredApproval
 from lamina.approval.policy import PolicyApproval, Rule
 from lamina.approval.port import (
     LARGEST_PREVIEW,
+    LARGEST_TARGETS,
     LONGEST_TEXT,
     MOST_TARGETS,
     Approval,
@@ -19,6 +20,7 @@ from lamina.approval.port import (
     Covers,
     Deferred,
     Denied,
+    OnExpiry,
     Risk,
 )
 from lamina.approval.scripted import Answer, ScriptedApproval
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST_PREVIEW",
+    "LARGEST_TARGETS",
     "LONGEST_TEXT",
     "MOST_TARGETS",
     "Answer",
@@ -43,6 +46,7 @@ __all__ = [
     "Deferred",
     "DeferredApproval",
     "Denied",
+    "OnExpiry",
     "PolicyApproval",
     "Risk",
     "Rule",

@@ -19,7 +19,11 @@ Risk: TypeAlias = Literal["low", "medium", "high", "critical"]
 Covers: TypeAlias = Literal["call", "tool"]
 """What a decision answers: the very call, or each request for its tool in its run that has no decision of its own."""
 
+OnExpiry: TypeAlias = Literal["deny", "suspend"]
+"""What nobody answering in time comes to: a denial, or a run that waits in its conversation for as long as it takes."""
+
 MOST_TARGETS = 32
+LARGEST_TARGETS = 65_536
 LONGEST_TEXT = 2_048
 LARGEST_PREVIEW = 8_192
 
@@ -33,7 +37,9 @@ class Ask(Value, Generic[I]):
         targets: The resources that it touches.
         risk: How bad a wrong yes would be.
         recoverable: Whether a denial is told to the model and the run goes on; otherwise a denial ends the run.
-        expires: Seconds to wait for an answer; None waits as long as the run may last. Nobody answering is a denial.
+        expires: Seconds to wait for an answer; None waits as long as the run may last.
+        on_expiry: What nobody answering in that time is: a denial, unless `suspend` says that the run is then to be
+            suspended until somebody has decided. That needs runs in durable conversations, as `DeferredApproval` does.
         when: Ask only for the inputs of which this is true; None asks for all.
 
     Example:
@@ -46,6 +52,7 @@ class Ask(Value, Generic[I]):
     risk: Risk = "medium"
     recoverable: bool = False
     expires: float | None = None
+    on_expiry: OnExpiry = "deny"
     when: Callable[[I], bool] | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -54,6 +61,10 @@ class Ask(Value, Generic[I]):
             lines.append("expires is a positive, finite number of seconds")
         if self.risk not in get_args(Risk):
             lines.append(f"risk is one of {', '.join(get_args(Risk))}")
+        if self.on_expiry not in get_args(OnExpiry):
+            lines.append(f"on_expiry is one of {', '.join(get_args(OnExpiry))}")
+        elif self.on_expiry == "suspend" and self.expires is None:
+            lines.append('on_expiry="suspend" needs expires')
         if lines:
             raise ConstructionError([Problem("ASK", "Ask", (*lines, str(caller_where())))])
 
@@ -70,13 +81,14 @@ class ApprovalRequest(Value):
         tool: The tool's name.
         execution: What running it twice would do.
         summary: One sentence, at most 2,048 characters.
-        targets: At most 32 resources of at most 2,048 characters.
+        targets: At most 32 resources of at most 2,048 characters, and 65,536 bytes in all.
         more_targets: Whether that is not all of them, or one is cut: then nobody has seen all that the call touches.
         risk: How bad a wrong yes would be.
         preview: The arguments, at most 8,192 bytes of JSON; a larger one is cut, and says so.
         arguments_digest: SHA-256 of the arguments' canonical JSON: what runs is what was approved.
         recoverable: Whether a denial lets the run go on.
         expires_at: When the request lapses; None where nobody set a limit.
+        on_expiry: What it is then: a denial, or a request that has no limit any more.
     """
 
     id: str
@@ -93,10 +105,11 @@ class ApprovalRequest(Value):
     recoverable: bool
     expires_at: datetime | None
     more_targets: bool = False
+    on_expiry: OnExpiry = "deny"
 
     def expired(self, now: datetime) -> bool:
-        """Tell whether nobody may decide any more."""
-        return self.expires_at is not None and self.expires_at <= now
+        """Tell whether nobody may decide any more, which is a denial."""
+        return self.expires_at is not None and self.expires_at <= now and self.on_expiry == "deny"
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from itertools import islice
 from typing import Any, Literal, cast
@@ -12,6 +12,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.approval import (
     LARGEST_PREVIEW,
+    LARGEST_TARGETS,
     LONGEST_TEXT,
     MOST_TARGETS,
     ApprovalDecision,
@@ -35,6 +36,9 @@ from lamina.engine._failures import ApprovalDenied, RunSuspended, Waiting
 from lamina.engine._prepared import Compiled
 from lamina.engine._run import Call, Run
 
+LONGEST_NAME = 256
+"""Characters of a name that are kept."""
+
 
 async def approve(run: Run, calls: Sequence[Call]) -> ApprovalDenied | RunSuspended | None:
     """Ask for each call that needs it.
@@ -44,14 +48,16 @@ async def approve(run: Run, calls: Sequence[Call]) -> ApprovalDenied | RunSuspen
         later; None where the run goes on.
     """
     asking = [(call, request) for call in calls if (request := _request_for(run, call)) is not None]
-    if len(asking) == 1:
-        answers = [await _decide(run, *asking[0])]
-    elif asking:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_decide(run, call, request)) for call, request in asking]
-        answers = [task.result() for task in tasks]
-    else:
+    if not asking:
         return None
+    # All requests of a batch surface at once: what is decided of one answers no other before it was asked, too.
+    covering = dict(run.blanket)
+    if len(asking) == 1:
+        answers = [await _decide(run, *asking[0], covering)]
+    else:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_decide(run, call, request, covering)) for call, request in asking]
+        answers = [task.result() for task in tasks]
     if run.blanket:  # a decision on a tool may have come after other answers of the batch
         answers = [await _cover(run, *each, answer) for each, answer in zip(asking, answers, strict=True)]
     for answer in answers:
@@ -92,6 +98,7 @@ def _request_for(run: Run, call: Call) -> ApprovalRequest | None:
         arguments_digest=digest_of(call.arguments),
         recoverable=ask.recoverable,
         expires_at=expires,
+        on_expiry=ask.on_expiry,
     )
 
 
@@ -107,11 +114,20 @@ def _targets(ask: Ask[Any], call: Call) -> tuple[tuple[str, ...], bool]:
         return (), False
     # One more than is shown is asked for: a source without end has to stop somewhere.
     named = [str(target) for target in islice(ask.targets(call.input), MOST_TARGETS + 1)]
-    shown = tuple(target[:LONGEST_TEXT] for target in named[:MOST_TARGETS])
-    return shown, len(named) > MOST_TARGETS or any(len(target) > LONGEST_TEXT for target in named)
+    shown: list[str] = []
+    room = LARGEST_TARGETS
+    for target in named[:MOST_TARGETS]:
+        cut = target[:LONGEST_TEXT]
+        room -= len(cut.encode(errors="replace"))
+        if room < 0:
+            break
+        shown.append(cut)
+    return tuple(shown), shown != named
 
 
-async def _decide(run: Run, call: Call, request: ApprovalRequest) -> ApprovalDenied | Waiting | None:
+async def _decide(
+    run: Run, call: Call, request: ApprovalRequest, covering: Mapping[str, DecisionRecorded]
+) -> ApprovalDenied | Waiting | None:
     tool, emit = request.tool, run.emit
     if run.journal is not None and not await run.commit(RequestRecorded(request)):
         call.outcome = ToolRejected("not-started")
@@ -119,9 +135,11 @@ async def _decide(run: Run, call: Call, request: ApprovalRequest) -> ApprovalDen
     where = {"turn": call.key.turn, "call": call.key.call, "tool": tool}
     if emit is not None:
         emit(ApprovalRequested, **where, summary=request.summary, risk=request.risk)
-    if (covering := run.blanket.get(tool)) is not None:
-        return await honour(run, call, request, said(covering), under=covering.approval_id)
+    if (covers := covering.get(tool)) is not None:
+        return await honour(run, call, request, said(covers), under=covers.approval_id)
     decision = await _ask(run, cast("Compiled", run.prepared.approve), call, request)
+    if isinstance(decision, Expired) and request.on_expiry == "suspend":
+        decision = Deferred()
     if isinstance(decision, Deferred):
         if run.conversation is not None:
             return Waiting(
@@ -214,9 +232,9 @@ def said(record: DecisionRecorded) -> Approved | Denied | Expired:
 def _in_words(decision: Approved | Denied | Expired) -> tuple[Literal["approved", "denied", "expired"], str, str]:
     match decision:
         case Approved():
-            return "approved", decision.by, ""
+            return "approved", str(decision.by)[:LONGEST_NAME], ""
         case Denied():
-            return "denied", decision.by, str(decision.reason)[:LONGEST_TEXT]
+            return "denied", str(decision.by)[:LONGEST_NAME], str(decision.reason)[:LONGEST_TEXT]
         case Expired():
             return "expired", "nobody", "Nobody answered in time."
 

@@ -151,9 +151,12 @@ def _defers(binding: Binding[Any, Any, Any], scope: Scope, conversations: Conver
     agent = binding.agent
     asking = [tool for tool in agent.toolkit if tool.ask is not None]
     approval = scope.value(Approval) if asking else None
-    if not isinstance(approval, Approval) or not approval.defers:
+    same_process = isinstance(approval, Approval) and approval.same_process
+    if not (isinstance(approval, Approval) and approval.defers):
+        asking = [tool for tool in asking if tool.ask is not None and tool.ask.on_expiry == "suspend"]
+    if not asking:
         return False
-    if conversations is None or not (conversations.durable or approval.same_process):
+    if conversations is None or not (conversations.durable or same_process):
         lines = tuple([f'tool {tool.name}  {tool.where}, in agent "{agent.id}"  {agent.where}' for tool in asking])
         why = "its decisions come later, and nothing here remembers what waits for them when this process ends"
         write = '| stored_conversations() | sqlite_store("lamina.db"), or DeferredApproval(same_process=True)'

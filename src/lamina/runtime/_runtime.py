@@ -434,7 +434,7 @@ class Runtime(Generic[Have]):
                 conversations=prepared.conversations, conversation=conversation, principal=principal, busy=busy
             )
         elif prepared.defers:
-            lines = (f'agent "{binding.agent.id}" has an Approval that decides later  {caller_where()}',)
+            lines = (f'agent "{binding.agent.id}" has decisions that may come later  {caller_where()}',)
             raise ConstructionError([Problem("MISSING", "conversation=", lines, 'rt.run(..., conversation="...")')])
         run_id = run or prepared.ids.new("run")
         emit = None if sink is None else Emitter(sink, run_id, conversation, binding.agent.id, prepared.clock)

@@ -27,6 +27,16 @@ def test_an_expiry_is_positive_and_finite(seconds: float) -> None:
     assert "test_ask.py:" in str(refused.value)
 
 
+def test_waiting_on_after_the_expiry_needs_one() -> None:
+    wrong: Any = "hope"
+    assert Ask[str]().on_expiry == "deny"
+    assert Ask[str](expires=1, on_expiry="suspend").on_expiry == "suspend"
+    with pytest.raises(ConstructionError, match='on_expiry="suspend" needs expires'):
+        Ask[str](on_expiry="suspend")
+    with pytest.raises(ConstructionError, match="on_expiry is one of deny, suspend"):
+        Ask[str](on_expiry=wrong)
+
+
 def test_all_problems_of_an_ask_come_at_once() -> None:
     wrong: Any = "enormous"
     with pytest.raises(ConstructionError) as refused:

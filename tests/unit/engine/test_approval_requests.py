@@ -91,6 +91,15 @@ async def test_targets_that_are_not_shown_are_told_of(targets: int, more: bool) 
     assert (len(approval.requests[0].targets), approval.requests[0].more_targets) == (32, more)
 
 
+async def test_targets_have_a_bound_in_all_which_counts_bytes() -> None:
+    approval = ScriptedApproval([True])
+    await asked_with(approval, asking(targets=lambda word: ["\N{GRINNING FACE}" * 2_048] * 9))
+
+    (request,) = approval.requests
+    assert (len(request.targets), request.more_targets) == (8, True)
+    assert sum(len(target.encode()) for target in request.targets) == 65_536
+
+
 async def test_the_digest_binds_to_the_arguments_and_not_to_how_they_are_written() -> None:
     approval, journal = ScriptedApproval(lambda request: True), MemoryJournal()
     texts = ['{"text":"x"}', ' { "text" : "\\u0078" } ', '{"text":"y"}']
