@@ -15,6 +15,8 @@ _CLOCK: Final = SystemClock()
 _IDS: Final = SystemIds()
 _NO_SECRETS: Final = Secrets()
 _NOTHING: Final = object()
+NOT_RESOLVED: Final = object()
+"""The principal of a dispatch that was refused before anybody asked who it is."""
 
 
 def record_decision(
@@ -104,6 +106,60 @@ def record_decision(
         log().error("a decision is not in the audit: it could not be recorded", error=type(error).__name__, kind=kind)
 
 
+def record_dispatch(
+    audit: Audit,
+    *,
+    capability: str,
+    tag: str | None,
+    decision: Decision,
+    outcome: str,
+    invocation: str,
+    transport: str,
+    request: str | int | None = None,
+    principal: object = NOT_RESOLVED,
+    input: object = None,  # noqa: A002 - the entry's own word
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+) -> None:
+    """Record an attempt to dispatch; nothing that goes wrong here changes anything.
+
+    Args:
+        audit: Where to.
+        capability: What was named.
+        tag: The tag of its message, where it is known.
+        decision: Whether a message was sent.
+        outcome: What came of it: `dispatched`, `completed`, `failed`, `timeout`, `interrupted`, or an error's tag.
+        invocation: The invocation's id.
+        transport: The way it came.
+        request: The protocol's own id.
+        principal: On whose behalf; the audit's projection says what is kept.
+        input: What the audit has kept of the input.
+        clock: Dates the entry, where the audit has none of its own.
+        ids: Names the entry.
+    """
+    try:
+        projected = None if principal is NOT_RESOLVED or principal is None else audit.project(principal)
+        audit.record(
+            AuditEntry(
+                id=(ids or _IDS).new("audit"),
+                at=(audit.clock or clock or _CLOCK).now(),
+                kind="dispatch",
+                subject=storable(capability[:LONGEST_NAME]),
+                decision=decision,
+                outcome=outcome,
+                principal=None if projected is None else storable(projected[:LONGEST_NAME]),
+                invocation=storable(invocation[:LONGEST_NAME]),
+                transport=storable(transport[:LONGEST_NAME]),
+                request=storable(request[:LONGEST_NAME]) if isinstance(request, str) else request,
+                tag=tag,
+                input=input,
+            )
+        )
+    except Exception as error:
+        # Not its text: a projection that breaks may quote the principal.
+        log().error("a dispatch is not in the audit: it could not be recorded", error=type(error).__name__)
+
+
 def storable(text: str) -> str:
     """Make a text one that every database takes: without NUL, and without half a surrogate pair.
 
@@ -111,4 +167,6 @@ def storable(text: str) -> str:
         >>> storable("a\\0b")
         'a\\ufffdb'
     """
+    if text.isascii() and "\0" not in text:
+        return text
     return text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 
+from lamina.audit._input import kept_input
 from lamina.audit.port import Audit, AuditEntry, Projection
+from lamina.effect import Clock
 
 
 class MemoryAudit(Audit):
@@ -14,6 +17,9 @@ class MemoryAudit(Audit):
         limit: How many; older ones are let go, and counted.
         principal: What is kept of a principal; nothing without it.
         details: Whether what was said in words is kept.
+        inputs: Whether what callers gave to a contract is kept.
+        redact: Keys whose values are replaced in it, at any depth.
+        clock: Dates the entries of dispatches.
 
     Example:
         >>> from lamina.audit import record_decision
@@ -24,13 +30,25 @@ class MemoryAudit(Audit):
         ([('write', 'user-7')], 1)
     """
 
-    def __init__(self, limit: int = 2_048, *, principal: Projection | None = None, details: bool = False) -> None:
+    def __init__(
+        self,
+        limit: int = 2_048,
+        *,
+        principal: Projection | None = None,
+        details: bool = False,
+        inputs: bool = False,
+        redact: Collection[str] = (),
+        clock: Clock | None = None,
+    ) -> None:
         if limit < 1:
             raise ValueError("an audit keeps at least one entry")
         self._entries: deque[AuditEntry] = deque(maxlen=limit)
         self._dropped = 0
         self._principal = principal
+        self._redact = frozenset(redact)
         self.details = details
+        self.inputs = inputs
+        self.clock = clock
 
     @property
     def entries(self) -> tuple[AuditEntry, ...]:
@@ -51,6 +69,10 @@ class MemoryAudit(Audit):
     def project(self, principal: object) -> str | None:
         """Give what may be kept of a principal."""
         return None if self._principal is None else self._principal(principal)
+
+    def keep_input(self, given: object) -> object:
+        """Copy what a caller gave, with the named fields replaced."""
+        return kept_input(given, self._redact) if self.inputs else None
 
     def clear(self) -> None:
         """Let all go, uncounted."""

@@ -9,14 +9,27 @@ from typing import Literal, TypeAlias
 
 import attrs
 
+from lamina.effect import Clock
 from lamina.schema import JsonValue
 
 Kind: TypeAlias = Literal[
-    "availability", "authorization", "approval", "budget", "policy", "session", "steering", "delegation", "operator"
+    "availability",
+    "authorization",
+    "approval",
+    "budget",
+    "policy",
+    "session",
+    "steering",
+    "delegation",
+    "operator",
+    "dispatch",
 ]
 """What kind of decision it was."""
-Decision: TypeAlias = Literal["allowed", "refused", "asked", "expired", "failed"]
-"""What was decided: `asked` of someone who has not answered, `failed` where whoever decides broke."""
+Decision: TypeAlias = Literal["allowed", "refused", "asked", "expired", "failed", "dispatched", "unknown"]
+"""What was decided: `asked` of someone who has not answered, `failed` where whoever decides broke.
+
+Of a dispatch: `refused` where no message was sent, `dispatched` where the host took it, `unknown` where it may have.
+"""
 Projection: TypeAlias = Callable[[object], str | None]
 """Gives of a principal what may be kept: an id, say."""
 
@@ -42,6 +55,11 @@ class AuditEntry:
         principal: For whom, as the sink's projection gives it; None without a projection.
         shape: The shape of what was to be decided on; never a value.
         detail: What was said of it in words; kept by a sink only that is asked to.
+        invocation: For a dispatch, the invocation's id.
+        transport: The way it came.
+        request: The id that the protocol gave the request.
+        tag: The message's tag, where the capability is known.
+        input: What the caller gave; kept by a sink in memory only, that is asked to.
         version: The version of this form.
     """
 
@@ -61,6 +79,11 @@ class AuditEntry:
     principal: str | None = None
     shape: JsonValue = None
     detail: str = ""
+    invocation: str | None = None
+    transport: str | None = None
+    request: str | int | None = None
+    tag: str | None = None
+    input: object = None
     version: int = 1
 
 
@@ -74,9 +97,13 @@ class Audit(ABC):
 
     Attributes:
         details: Whether what was said in words is kept, too. It may quote what it is about.
+        inputs: Whether what callers gave to a contract is kept, too. It may be anything.
+        clock: Dates the entries of dispatches; None leaves it to whoever records.
     """
 
     details: bool = False
+    inputs: bool = False
+    clock: Clock | None = None
 
     @abstractmethod
     def record(self, entry: AuditEntry) -> None:
@@ -84,4 +111,8 @@ class Audit(ABC):
 
     def project(self, principal: object) -> str | None:
         """Give of a principal what may be kept; nothing, unless an implementation says what."""
+        return None
+
+    def keep_input(self, given: object) -> object:
+        """Give of an input what may be kept, as a copy; nothing, unless an implementation says what."""
         return None

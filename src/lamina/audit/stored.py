@@ -195,6 +195,7 @@ async def audit_entries(
 def _statement(entry: AuditEntry) -> Statement:
     written = cast("dict[str, JsonValue]", attrs.asdict(entry, recurse=False))
     written["at"] = entry.at.isoformat()
+    del written["input"]  # callers' data, which is kept in memory only
     created = (entry.at - _EPOCH) // _MICROSECOND
     parameters = (entry.id, created, entry.kind, entry.subject, entry.outcome, canonical_json(written).decode())
     return Statement(_INSERT, parameters)

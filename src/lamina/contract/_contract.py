@@ -1,0 +1,517 @@
+"""The contract: what of its own messages an application lets agents send, as an immutable value (seed 000)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeVar, cast, overload
+
+import attrs
+
+from lamina.approval import Approval, Ask
+from lamina.audit import Audit
+from lamina.call import ExecutionClass
+from lamina.contract._action import Action, MessageSet
+from lamina.contract._completion import Completion
+from lamina.contract._messages import NAME, members_of
+from lamina.contract._projection import Projection, Reading, struct
+from lamina.contract._values import At, Attempt, Authorized
+from lamina.contract._variant import Variant, compile_variant
+from lamina.contract.port import Host, HostWithPrincipal
+from lamina.effect import (
+    Clock,
+    ConstructionError,
+    Declaration,
+    Ids,
+    Problem,
+    Program,
+    Requirement,
+    Where,
+    caller_where,
+    name_of,
+)
+from lamina.schema import JsonValue
+from lamina.telemetry import Telemetry
+from lamina.tools import Toolkit
+
+if TYPE_CHECKING:
+    from lamina.contract._bound import BoundContract
+    from lamina.contract._describe import MessageInfo, Wiring
+
+In = TypeVar("In", covariant=True)
+M = TypeVar("M")
+P = TypeVar("P")
+V = TypeVar("V")
+X = TypeVar("X")
+W = TypeVar("W")
+I = TypeVar("I")  # noqa: E741 - the input
+T = TypeVar("T")
+P2 = TypeVar("P2")
+H = TypeVar("H")
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class DeclaredResource:
+    """A named read-only projection.
+
+    Attributes:
+        name: Its name.
+        description: What it is.
+        reading: The projection, ready to be read.
+    """
+
+    name: str
+    description: str
+    reading: Reading
+
+
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class Contract(Program[In], Generic[M, P, V, X, In]):
+    """Which of an application's messages agents may send, under which names, when, by whom, and what they may read.
+
+    `Contract.of(Model, messages=Message)` begins one; every method gives a new contract, so that a checker knows what
+    each predicate is given. `M` is the model, `P` the principal, `V` the messages that may be sent, `X` the inputs that
+    dispatch takes, `In` the services that its variants need. A contract reads no model by itself: it is data, to be
+    bound to a live host, and as often as one likes.
+
+    Attributes:
+        model: The model's class.
+        union: The classes of the application's messages.
+        principal: The principal's class; None without one.
+        name: The contract's, for protocols and reports.
+        version: Its version.
+        context: What of the model agents see; None where nothing is projected.
+        variants: What is exposed, in declaration order.
+        declared: The resources, in declaration order.
+        where: Where it was begun.
+
+    Source: seed 000, design §7, behaviour §1.
+
+    Example:
+        >>> @attrs.frozen
+        ... class Model:
+        ...     todos: tuple[str, ...] = ()
+        >>> @attrs.frozen
+        ... class RequestedCreateTodo:
+        ...     title: str
+        >>> @attrs.frozen
+        ... class RequestedClear: ...
+        >>> todo = (
+        ...     Contract.of(Model, messages=RequestedCreateTodo | RequestedClear)
+        ...     .variant(RequestedCreateTodo, "Create a todo", name="create_todo")
+        ...     .variant(RequestedClear, "Remove all todos", available=lambda m: len(m.todos) > 0)
+        ... )
+        >>> [message.name for message in todo.messages]
+        ['create_todo', 'requested_clear']
+    """
+
+    model: type[M]
+    union: tuple[type, ...]
+    principal: type[P] | None
+    name: str
+    version: str
+    context: Reading | None
+    variants: tuple[Variant, ...]
+    declared: tuple[DeclaredResource, ...]
+    where: Where
+
+    @overload
+    @staticmethod
+    def of(
+        model: type[T],
+        *,
+        messages: object,
+        principal: type[P2],
+        context: Projection[T, Any] | None = None,
+        name: str = "agent",
+        version: str = "0.1.0",
+    ) -> Contract[T, P2, Never, Never, Never]: ...
+    @overload
+    @staticmethod
+    def of(
+        model: type[T],
+        *,
+        messages: object,
+        context: Projection[T, Any] | None = None,
+        name: str = "agent",
+        version: str = "0.1.0",
+    ) -> Contract[T, None, Never, Never, Never]: ...
+    @staticmethod
+    def of(
+        model: type[Any],  # Any: the overloads give the types
+        *,
+        messages: object,
+        principal: type[Any] | None = None,
+        context: Projection[Any, Any] | None = None,
+        name: str = "agent",
+        version: str = "0.1.0",
+    ) -> Contract[Any, Any, Never, Never, Never]:
+        """Begin a contract, which exposes nothing yet.
+
+        Args:
+            model: The class of the application's models, an attrs class.
+            messages: The union of its messages, attrs classes whose names are their tags.
+            principal: The class of whom calls are made for; the host then says who it is.
+            context: What of the model agents see; nothing without it.
+            name: The contract's name.
+            version: Its version.
+
+        Raises:
+            ConstructionError: The model or a message is no attrs class, or the projection does not read such a model.
+        """
+        lines: list[str] = []
+        if not (isinstance(model, type) and attrs.has(model)):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types
+            lines.append(f"the model, {name_of(model)}, is no attrs class")
+        if not NAME.fullmatch(name):
+            lines.append("its name has 1 to 128 letters, digits, _ or -")
+        where = caller_where()
+        if lines:
+            raise ConstructionError([Problem("CONTRACT", name[:128], (*lines, str(where)))])
+        return Contract(
+            model=model,
+            union=members_of(messages),
+            principal=principal,
+            name=name,
+            version=version,
+            context=None if context is None else context.reading(model),
+            variants=(),
+            declared=(),
+            where=where,
+        )
+
+    @overload
+    def variant(
+        self,
+        message: type[W],
+        description: str,
+        *,
+        name: str | None = None,
+        available: Callable[[M], bool] | None = None,
+        authorize: Callable[[Attempt[W, M, P]], Authorized] | None = None,
+        completion: Completion[M, W] | None = None,
+        execution: ExecutionClass = "uncertain",
+        needs_approval: Literal[False] = False,
+    ) -> Contract[M, P, V | W, X | W, In]: ...
+    @overload
+    def variant(
+        self,
+        message: type[W],
+        description: str,
+        *,
+        name: str | None = None,
+        available: Callable[[M], bool] | None = None,
+        authorize: Callable[[Attempt[W, M, P]], Authorized] | None = None,
+        completion: Completion[M, W] | None = None,
+        execution: ExecutionClass = "uncertain",
+        needs_approval: Literal[True],
+        approval: Ask[W] | None = None,
+    ) -> Contract[M, P, V | W, X | W, In | Approval]: ...
+    @overload
+    def variant(
+        self,
+        message: type[W],
+        description: str,
+        *,
+        input: type[I],
+        to_message: Callable[[I, At[M, P]], W],
+        name: str | None = None,
+        available: Callable[[M], bool] | None = None,
+        authorize: Callable[[Attempt[I, M, P]], Authorized] | None = None,
+        completion: Completion[M, I] | None = None,
+        execution: ExecutionClass = "uncertain",
+        needs_approval: Literal[False] = False,
+    ) -> Contract[M, P, V | W, X | I, In]: ...
+    @overload
+    def variant(
+        self,
+        message: type[W],
+        description: str,
+        *,
+        input: type[I],
+        to_message: Callable[[I, At[M, P]], W],
+        name: str | None = None,
+        available: Callable[[M], bool] | None = None,
+        authorize: Callable[[Attempt[I, M, P]], Authorized] | None = None,
+        completion: Completion[M, I] | None = None,
+        execution: ExecutionClass = "uncertain",
+        needs_approval: Literal[True],
+        approval: Ask[I] | None = None,
+    ) -> Contract[M, P, V | W, X | I, In | Approval]: ...
+    def variant(
+        self,
+        message: type[Any],  # Any: the overloads give the types
+        description: str,
+        *,
+        input: type[Any] | None = None,  # noqa: A002 - what the seed calls it
+        to_message: Callable[[Any, Any], Any] | None = None,
+        name: str | None = None,
+        available: Callable[[Any], bool] | None = None,
+        authorize: Callable[[Any], Authorized] | None = None,
+        completion: Completion[Any, Any] | None = None,
+        execution: ExecutionClass = "uncertain",
+        needs_approval: bool = False,
+        approval: Ask[Any] | None = None,
+    ) -> Contract[Any, Any, Any, Any, Any]:
+        """Expose a message.
+
+        Expose intents (a todo was requested), not facts (a todo was saved with this id): a fact holds what the
+        application is to decide.
+
+        Args:
+            message: The message's class.
+            description: What agents read.
+            input: What agents give instead of the message's own fields; together with `to_message`.
+            to_message: `(input, at) -> message`, where `at` has the snapshot, the principal and the invocation.
+            name: What agents call it; the tag, in lower case, without it.
+            available: Whether it is offered in a model. It is asked before the input is decoded.
+            authorize: Whether an attempt may go on: true, false, `Denied(reason)`, or a `Result` of one; may be async.
+            completion: What ends the operation, by `completes` or `when`; without it, sending is all.
+            execution: What doing it twice would do.
+            needs_approval: Whether somebody has to say yes; the contract then needs `Approval`.
+            approval: What that person is shown.
+
+        Raises:
+            ConstructionError: What is wrong with the variant by itself.
+        """
+        made = compile_variant(
+            self.model,
+            self.union,
+            message,
+            description,
+            input=input,
+            to_message=to_message,
+            name=name,
+            available=available,
+            authorize=authorize,
+            completion=completion,
+            execution=execution,
+            needs_approval=needs_approval,
+            approval=approval,
+        )
+        return self._with(made)
+
+    def action(
+        self,
+        message: type[W],
+        action: Action[I, W],
+        *,
+        available: Callable[[M], bool] | None = None,
+        authorize: Callable[[Attempt[I, M, P]], Authorized] | None = None,
+        execution: ExecutionClass = "uncertain",
+    ) -> Contract[M, P, V | W, X | I, In]:
+        """Expose an action that the application has declared already, under the message that it makes.
+
+        Args:
+            message: The message's class; a dispatch through an action that makes another one is a defect.
+            action: The action; its name, description and input are taken over.
+            available: As for `variant`.
+            authorize: As for `variant`.
+            execution: As for `variant`.
+
+        Raises:
+            ConstructionError: What is wrong with the variant by itself.
+        """
+        make = action.make
+        return self._with(
+            compile_variant(
+                self.model,
+                self.union,
+                message,
+                action.description,
+                name=action.name,
+                input=action.input,
+                to_message=lambda given, _: make(given),
+                available=available,
+                authorize=cast("Callable[[Any], object] | None", authorize),
+                execution=execution,
+            )
+        )
+
+    def subset(
+        self,
+        messages: MessageSet[W],
+        descriptions: Mapping[type[Any], str],  # Any: mypy finds no common type of the classes of a dict's keys
+        *,
+        available: Callable[[M], bool] | None = None,
+    ) -> Contract[M, P, V | W, X | W, In]:
+        """Expose a named set of messages as they are.
+
+        Args:
+            messages: The set.
+            descriptions: For each of its messages, what agents read.
+            available: Whether they are offered in a model.
+
+        Raises:
+            ConstructionError: The set belongs to another application, a message has no description, or what is wrong
+                with a variant by itself.
+        """
+        lines: list[str] = []
+        if messages.union != self.union:
+            lines.append("Contract.subset: the subset belongs to a different application")
+        else:
+            lines += [f'"{one.__name__}" has no description' for one in messages.messages if one not in descriptions]
+            lines += [f'"{name_of(one)}" is not in the subset' for one in descriptions if one not in messages.messages]
+        if lines:
+            raise ConstructionError([Problem("MESSAGES", f'set "{messages.name}"', (*lines, str(caller_where())))])
+        return self._with(
+            *(
+                compile_variant(self.model, self.union, one, descriptions[one], available=available)
+                for one in messages.messages
+            )
+        )
+
+    def resource(
+        self,
+        name: str,
+        description: str,
+        schema: type[T],
+        read: Callable[[M], T],
+        *,
+        observes: tuple[str, ...] = (),
+    ) -> Contract[M, P, V, X, In]:
+        """Offer something to be read, apart from the context.
+
+        Args:
+            name: Its name; one called `context` takes the context's place.
+            description: What it is.
+            schema: The type of its value.
+            read: Makes it of the model; pure.
+            observes: Which paths of the model it looks at.
+
+        Raises:
+            ConstructionError: The name is no good or taken, or the type has no codec.
+        """
+        lines: list[str] = []
+        if not NAME.fullmatch(name):
+            lines.append("a resource's name has 1 to 128 letters, digits, _ or -")
+        if any(one.name == name for one in self.declared):
+            lines.append(f'Duplicate agent resource name "{name}"')
+        if lines:
+            raise ConstructionError([Problem("RESOURCE", name[:128], (*lines, str(caller_where())))])
+        reading = struct(self.model, schema, read, observes=observes).reading(self.model)
+        made = DeclaredResource(name=name, description=description, reading=reading)
+        return attrs.evolve(self, declared=(*self.declared, made))
+
+    @property
+    def messages(self) -> tuple[MessageInfo, ...]:
+        """What is exposed, as plain data, in declaration order."""
+        from lamina.contract._describe import message_infos
+
+        return message_infos(self)
+
+    @property
+    def resources(self) -> tuple[DeclaredResource, ...]:
+        """The declared resources."""
+        return self.declared
+
+    @property
+    def context_schema(self) -> Mapping[str, JsonValue] | None:
+        """The JSON Schema of the context; None where nothing is projected."""
+        return None if self.context is None else self.context.codec.json_schema
+
+    def manifest(self) -> dict[str, JsonValue]:
+        """Give the contract as JSON: the same for the same contract, and read from no model."""
+        from lamina.contract._describe import manifest
+
+        return manifest(self)
+
+    def manifest_json(self) -> str:
+        """Give the manifest's text, byte for byte the same each time: what one commits, and compares."""
+        from lamina.contract._describe import manifest_json
+
+        return manifest_json(self)
+
+    def markdown(self) -> str:
+        """Give the contract as a page for people."""
+        from lamina.contract._describe import markdown
+
+        return markdown(self)
+
+    def wiring(self) -> Wiring:
+        """Say what the contract touches of the application: the paths it observes and the tags it exposes."""
+        from lamina.contract._describe import wiring
+
+        return wiring(self)
+
+    def declare(self) -> Declaration:
+        """Ask for what the variants need of a runtime."""
+        asked = tuple(
+            Requirement(Approval, f"{one.name} (needs_approval)", one.where)
+            for one in self.variants
+            if one.ask is not None
+        )
+        return Declaration(f'contract "{self.name}"', self.where, asked)
+
+    @overload
+    def bind(
+        self: Contract[M, None, V, X, Never],
+        host: Host[M, V],
+        *,
+        audit: Audit | None = None,
+        telemetry: Telemetry | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+    ) -> BoundContract[V, X]: ...
+    @overload
+    def bind(
+        self: Contract[M, P, V, X, Never],
+        host: HostWithPrincipal[M, V, P],
+        *,
+        audit: Audit | None = None,
+        telemetry: Telemetry | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+    ) -> BoundContract[V, X]: ...
+    def bind(
+        self: AnyContract,
+        host: Any,  # Any: the overloads say what it has to be
+        *,
+        audit: Audit | None = None,
+        telemetry: Telemetry | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+    ) -> BoundContract[Any, Any]:
+        """Serve the contract over a live application; what is given is a surface for any protocol.
+
+        A contract whose variants need services is served by a runtime: `rt.bind(contract, host)`.
+
+        Args:
+            host: The application.
+            audit: Where decisions are recorded: `audit_log()`, or any `Audit`.
+            telemetry: Where each attempt is told as the operation `Agent.dispatch`; an outer one without it.
+            clock: Measures the deadlines and dates audit entries; the machine's own without one.
+            ids: Names invocations that come without an id.
+
+        Raises:
+            ConstructionError: With everything that shows only now: names twice, a host that cannot report what a
+                completion needs, a principal that nobody can tell, services that only a runtime has.
+        """
+        from lamina.contract._bound import BoundContract
+        from lamina.contract._ground import Ground
+
+        return BoundContract(self, Ground(host, audit=audit, telemetry=telemetry, clock=clock, ids=ids))
+
+    def toolkit(self, host: type[H], *, audit: Audit | None = None) -> Toolkit[In | H]:
+        """Make the contract an agent's toolkit: each capability a tool, over a host that a layer offers.
+
+        A call takes a fresh snapshot when its body starts, and is checked for availability and authorization on it,
+        whatever the batch before it has changed.
+
+        Args:
+            host: The application's own class of hosts: the service that the tools need.
+            audit: Where decisions are recorded.
+
+        Raises:
+            ConstructionError: Two capabilities have one name, or a name is longer than the 64 characters of a tool.
+        """
+        from lamina.contract._toolkit import toolkit_of
+
+        return cast("Toolkit[In | H]", toolkit_of(self, host, audit))
+
+    def _with(self, *more: Variant) -> Contract[Any, Any, Any, Any, Any]:
+        return attrs.evolve(self, variants=(*self.variants, *more))
+
+    def __repr__(self) -> str:
+        return f"Contract({self.name}: {', '.join(one.name for one in self.variants) or 'exposes nothing'})"
+
+
+AnyContract = Contract[Any, Any, Any, Any, Any]

@@ -1,0 +1,143 @@
+"""What a contract is served over: the host's methods, and the services that every dispatch uses."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, Final, TypeAlias, cast
+
+from returns.result import Result
+
+from lamina.approval import ApprovalDecision, ApprovalRequest, ApprovalUnavailable
+from lamina.audit import Audit
+from lamina.call import Invocation
+from lamina.contract._completion import MessageCompletion, StateCompletion
+from lamina.contract._variant import Variant
+from lamina.effect import Clock, ConstructionError, Ids, Problem, SystemClock, SystemIds
+from lamina.telemetry import Telemetry
+
+_CLOCK: Final = SystemClock()
+_IDS: Final = SystemIds()
+Stop: TypeAlias = Callable[[], None]
+Approve: TypeAlias = Callable[[ApprovalRequest], Awaitable[Result[ApprovalDecision, ApprovalUnavailable]]]
+"""Asks somebody; the runtime gives it, since a contract by itself has nobody to ask."""
+
+
+class Ground:
+    """A host, taken apart once, and the services of its contract.
+
+    Attributes:
+        host: The host as it was given.
+        model: Gives the model.
+        dispatch: Sends a message.
+        principal: Says on whose behalf a call is; None where the host does not.
+        subscribe: Tells of changes of the model; None where the host does not.
+        observe: Tells of messages; None where the host does not.
+        audit: Where decisions are recorded.
+        telemetry: Where attempts are told; None leaves it to whoever observes outside.
+        clock: Measures deadlines.
+        ids: Names invocations.
+        approve: Asks for approval; None where nobody can be asked.
+    """
+
+    __slots__ = (
+        "approve",
+        "audit",
+        "clock",
+        "dispatch",
+        "host",
+        "ids",
+        "model",
+        "observe",
+        "principal",
+        "subscribe",
+        "telemetry",
+    )
+
+    def __init__(
+        self,
+        host: Any,  # Any: the methods that it has beside `model` and `dispatch` are found here
+        *,
+        audit: Audit | None = None,
+        telemetry: Telemetry | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        approve: Approve | None = None,
+    ) -> None:
+        self.host: object = host
+        self.model: Callable[[], Any] = host.model
+        self.dispatch: Callable[[Any], object] = host.dispatch
+        self.principal = cast("Callable[[Invocation], object] | None", getattr(host, "principal", None))
+        self.subscribe = cast("Callable[[Callable[[], None]], Stop] | None", getattr(host, "subscribe", None))
+        self.observe = cast("Callable[[Callable[[object], None]], Stop] | None", getattr(host, "observe", None))
+        self.audit = audit
+        self.telemetry = telemetry
+        self.clock = clock or _CLOCK
+        self.ids = ids or _IDS
+        self.approve = approve
+
+
+def check_whole(
+    name: str, variants: tuple[Variant, ...], principal: type[Any] | None, host: object, *, approves: bool
+) -> None:
+    """Check what only a contract as a whole shows, with the host that is to serve it.
+
+    Args:
+        name: The contract's name.
+        variants: What it exposes.
+        principal: The class of its principals.
+        host: The host, or its class.
+        approves: Whether somebody can be asked for approval.
+
+    Raises:
+        ConstructionError: With everything that is wrong.
+    """
+    problems = list(duplicates(variants))
+    lines = tuple(_what_the_host_lacks(variants, principal, host))
+    if lines:
+        write = "def observe(self, listener), def subscribe(self, listener) or def principal(self, invocation)"
+        problems.append(
+            Problem("HOST", type(host).__name__ if not isinstance(host, type) else host.__name__, lines, write)
+        )
+    asking = [one for one in variants if one.ask is not None]
+    if asking and not approves:
+        where = tuple(f"{one.name} (needs_approval)  {one.where}" for one in asking)
+        problems.append(
+            Problem("MISSING", "Approval", (*where, f'in contract "{name}"'), "await rt.bind(contract, host)")
+        )
+    if problems:
+        raise ConstructionError(problems)
+
+
+def duplicates(variants: tuple[Variant, ...]) -> Iterator[Problem]:
+    """Report capabilities of one name."""
+    seen: dict[str, Variant] = {}
+    for one in variants:
+        first = seen.setdefault(one.name, one)
+        if first is not one:
+            lines = (f"{first.tag}  {first.where}", f"{one.tag}  {one.where}")
+            yield Problem(
+                "DUPLICATE", f'Duplicate exposed capability name "{one.name}"', lines, 'name="…" for one of them'
+            )
+
+
+def _what_the_host_lacks(variants: tuple[Variant, ...], principal: type[Any] | None, host: object) -> Iterator[str]:
+    for method in ("model", "dispatch"):
+        if not callable(getattr(host, method, None)):
+            yield f"This host has no {method}()."
+    observing = [one.name for one in variants if isinstance(one.completion, MessageCompletion)]
+    if observing and not callable(getattr(host, "observe", None)):
+        names = ", ".join(f'"{name}"' for name in observing)
+        yield f"This host cannot observe Messages, which {names} needs to report completion. Supply host.observe."
+    looking = [
+        one.name
+        for one in variants
+        if isinstance(one.completion, StateCompletion) and one.completion.projection is not None
+    ]
+    if looking and not callable(getattr(host, "subscribe", None)):
+        names = ", ".join(f'"{name}"' for name in looking)
+        yield (
+            f"This host cannot subscribe to Model changes, which {names} needs to report completion. "
+            "Supply host.subscribe."
+        )
+    if principal is not None and not callable(getattr(host, "principal", None)):
+        yield f"This host cannot tell the principal, a {principal.__name__}. Supply host.principal."

@@ -1,0 +1,48 @@
+"""Messages: a tagged union of attrs classes, and the public names that are made of their tags (behaviour §1.1)."""
+
+from __future__ import annotations
+
+import re
+from types import UnionType
+from typing import Union, cast, get_args, get_origin
+
+import attrs
+
+from lamina.effect import ConstructionError, Problem, caller_where, name_of
+
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+def members_of(messages: object) -> tuple[type, ...]:
+    """Give the classes of a union of messages.
+
+    Raises:
+        ConstructionError: A member is no attrs class, or two have one tag.
+
+    Example:
+        >>> @attrs.frozen
+        ... class Opened: ...
+        >>> @attrs.frozen
+        ... class Closed: ...
+        >>> members_of(Opened | Closed) == (Opened, Closed)
+        True
+    """
+    is_union = get_origin(messages) in (UnionType, Union)
+    members: tuple[object, ...] = get_args(messages) if is_union else (messages,)
+    lines = [f"{name_of(one)} is no attrs class" for one in members if not (isinstance(one, type) and attrs.has(one))]
+    tags = [name_of(one) for one in members]
+    lines += [f"two messages have the tag {tag!r}" for tag in dict.fromkeys(tags) if tags.count(tag) > 1]
+    if lines:
+        raise ConstructionError([Problem("MESSAGES", "the Message union", (*lines, str(caller_where())))])
+    return cast("tuple[type, ...]", members)
+
+
+def default_name(tag: str) -> str:
+    """Give the public name of a tag: every capital begins a word.
+
+    Example:
+        >>> default_name("RequestedDeleteTodo"), default_name("Load2Todos"), default_name("LoadedHTTPCache")
+        ('requested_delete_todo', 'load2_todos', 'loaded_h_t_t_p_cache')
+    """
+    return _CAPITAL.sub("_", tag).lower()
