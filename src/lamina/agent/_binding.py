@@ -11,6 +11,7 @@ from lamina.call import Authorization
 from lamina.conversation import Conversations, Journal
 from lamina.effect import Clock, Declaration, Ids, Layer, Problem, Program, Requirement, Where
 from lamina.model import LanguageModel
+from lamina.steering import Steering
 from lamina.tools import requirements_of
 
 if TYPE_CHECKING:
@@ -20,10 +21,11 @@ In = TypeVar("In", covariant=True)
 I = TypeVar("I", contravariant=True)  # noqa: E741 - the input
 O = TypeVar("O", covariant=True)  # noqa: E741 - the output
 
+_WRITE_STEERING = "| memory_steering(), or | stored_steering()"
+
 _LATER = {
     "cost_budget": "PriceBook",
     "context_token_limit": "Compaction",
-    "steering": "Steering",
 }
 """Policy fields whose service this version does not have yet: refused by name, never weakened (CAP-002)."""
 
@@ -60,6 +62,9 @@ class Binding(Program[In], Generic[In, I, O]):
             yield from requirements_of(tool)
         for optional in (Clock, Ids, Authorization, Journal, Conversations):
             yield Requirement(optional, "its runs", agent.where, optional=True)
+        # What only `busy="steer"` asks for is found at preflight.
+        steers = agent.policy.steering
+        yield Requirement(Steering, "steering", agent.where, write=_WRITE_STEERING, optional=not steers)
 
     def _problems(self) -> Iterator[Problem]:
         agent = self.agent

@@ -10,6 +10,7 @@ from lamina.call import DEFAULT_RESULT_BYTES, SMALLEST_RESULT_BYTES
 from lamina.effect import ConstructionError, Problem, Value, caller_where
 
 OnExhaustion: TypeAlias = Literal["final-answer", "fail"]
+DrainPolicy: TypeAlias = Literal["one", "all"]
 CompactionMode: TypeAlias = Literal["prune", "summarize", "prune-then-summarize"]
 
 
@@ -46,6 +47,7 @@ class AgentPolicy(Value):
         output_repairs: How often a final answer that does not fit the output may be asked for again.
         model_retries: How often a request that failed for a passing reason, before its first part, is sent again.
         steering: Whether messages may be added while a run is active; needs `Steering`.
+        steering_drain: How much of what was added goes into one request: the oldest message, or all of them.
 
     Raises:
         ConstructionError: With every field that is out of its range.
@@ -71,6 +73,7 @@ class AgentPolicy(Value):
     output_repairs: int = 1
     model_retries: int = 2
     steering: bool = False
+    steering_drain: DrainPolicy = "one"
 
     def __attrs_post_init__(self) -> None:
         lowest: dict[str, int] = {
@@ -99,6 +102,7 @@ class AgentPolicy(Value):
             "on_exhaustion": (self.on_exhaustion, get_args(OnExhaustion)),
             "compaction.mode": (self.compaction.mode, get_args(CompactionMode)),
             "steering": (self.steering, (True, False)),
+            "steering_drain": (self.steering_drain, get_args(DrainPolicy)),
         }
         lines += [
             f"{name} is one of {', '.join(map(str, choices))}"

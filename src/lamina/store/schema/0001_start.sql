@@ -58,20 +58,33 @@ CREATE TABLE session_conversation (
 );
 CREATE UNIQUE INDEX session_conversation_once ON session_conversation (session, conversation);
 
--- Commands for an active run, in the order of their admission (seed 004 §4).
+-- One row a run that takes commands (seed 004 §4). Admission, delivery and the end all write it first, and so come one
+-- after the other; `queued` is how many commands wait, `last` the position of the latest.
+CREATE TABLE steering_queue (
+  run TEXT NOT NULL PRIMARY KEY,
+  conversation TEXT,
+  principal TEXT,
+  state TEXT NOT NULL CHECK (state IN ('open', 'paused', 'closed')),
+  last BIGINT NOT NULL,
+  queued BIGINT NOT NULL CHECK (queued >= 0)
+);
+CREATE INDEX steering_queue_conversation ON steering_queue (conversation, state);
+
+-- Commands, in the order of their admission. Within `scope` an id is there once: the conversation, or `/` and the run.
 CREATE TABLE steering (
-  conversation TEXT NOT NULL,
-  seq BIGINT NOT NULL,
-  id TEXT NOT NULL,
   run TEXT NOT NULL,
+  seq BIGINT NOT NULL,
+  scope TEXT NOT NULL,
+  id TEXT NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('steering', 'follow-up')),
   author TEXT,
   content TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('queued', 'delivered', 'dropped')),
   created BIGINT NOT NULL,
-  PRIMARY KEY (conversation, seq)
+  PRIMARY KEY (run, seq)
 );
-CREATE UNIQUE INDEX steering_id ON steering (conversation, id);
+CREATE UNIQUE INDEX steering_id ON steering (scope, id);
+CREATE INDEX steering_state ON steering (scope, state);
 
 -- Shapes only: an entry holds no parameter, and a principal only as a projection gave it (design §7, §8).
 CREATE TABLE audit (
