@@ -2,6 +2,6 @@
 
 from lamina.agent._agent import Agent
 from lamina.agent._binding import Binding
-from lamina.agent._policy import AgentPolicy, CompactionPolicy, OnExhaustion
+from lamina.agent._policy import AgentPolicy, CompactionPolicy, DrainPolicy, OnExhaustion
 
-__all__ = ["Agent", "AgentPolicy", "Binding", "CompactionPolicy", "OnExhaustion"]
+__all__ = ["Agent", "AgentPolicy", "Binding", "CompactionPolicy", "DrainPolicy", "OnExhaustion"]

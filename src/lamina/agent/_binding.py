@@ -21,7 +21,8 @@ In = TypeVar("In", covariant=True)
 I = TypeVar("I", contravariant=True)  # noqa: E741 - the input
 O = TypeVar("O", covariant=True)  # noqa: E741 - the output
 
-_WRITE_STEERING = "| memory_steering(), or | stored_steering()"
+
+_WRITE_STEERING = '| memory_steering(), or | stored_steering() | sqlite_store("lamina.db")'
 
 _LATER = {
     "cost_budget": "PriceBook",
@@ -64,7 +65,9 @@ class Binding(Program[In], Generic[In, I, O]):
             yield Requirement(optional, "its runs", agent.where, optional=True)
         # What only `busy="steer"` asks for is found at preflight.
         steers = agent.policy.steering
-        yield Requirement(Steering, "steering", agent.where, write=_WRITE_STEERING, optional=not steers)
+        yield Requirement(
+            Steering, f'agent "{agent.id}" (steering)', agent.where, write=_WRITE_STEERING, optional=not steers
+        )
 
     def _problems(self) -> Iterator[Problem]:
         agent = self.agent

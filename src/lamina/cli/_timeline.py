@@ -24,6 +24,8 @@ from lamina.engine import (
     RunCompleted,
     RunInterrupted,
     RunSuspended,
+    SteeringAdmitted,
+    SteeringDelivered,
     TextDelta,
     ToolCallDeclared,
     ToolCallFailed,
@@ -36,6 +38,7 @@ from lamina.engine import (
 from lamina.schema import JsonValue
 
 _MARKS = {"good": "✓", "bad": "✗", "not-run": "∅", "unknown": "?", "warning": "!", "asked": "»"}
+_LONGEST_SAID = 2_000
 _PLAIN_MARKS = {"good": "+", "bad": "x", "not-run": "-", "unknown": "?", "warning": "!", "asked": ">"}
 _STYLES = {
     "good": "green",
@@ -127,6 +130,11 @@ class Timeline:
                 self._failed(event)
             case TurnCompleted():
                 self._turn_completed(event)
+            case SteeringAdmitted():
+                by = "" if event.author is None else f" from {event.author}"
+                self._note("asked", f"{event.kind}{by}: {cut(event.text, _LONGEST_SAID)}")
+            case SteeringDelivered():
+                self._screen.status(f"turn {event.turn}: the model is told what was said")
             case OutputRejected():
                 self._note("warning", f"the answer does not fit, and is asked for again: {'; '.join(event.problems)}")
             case BudgetWarning():

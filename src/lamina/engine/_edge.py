@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
+import attrs
 from anyio.lowlevel import checkpoint_if_cancelled
 from returns.result import Failure, Result, Success
 
@@ -22,11 +23,15 @@ from lamina.engine._failures import (
     RunFailure,
     RunInterrupted,
     RunSuspended,
+    SteeringFailed,
 )
 from lamina.engine._loop import completion_event
 from lamina.engine._resume import suspended_state
 from lamina.engine._run import Call, Run
+from lamina.engine._seam import Seam
 from lamina.engine._settle import close_interrupted, settle, tell
+from lamina.engine._steer import end_seam, pause_seam
+from lamina.store import StoreUnavailable
 
 Settle: TypeAlias = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 """Runs a settlement to its end in a task that the runtime owns, through repeated cancellations."""
@@ -91,17 +96,23 @@ async def _finish(run: Run, ended: Ended, settle_in: Settle) -> Result[Completed
     suspended = _suspension(ended)
     unsettled = close_interrupted(run) if suspended is None else []
     late: asyncio.CancelledError | None = None
+    if suspended is not None and run.seam is not None:
+        late = await _release(run, settle_in, pauses=True)  # first: whoever resumes the run opens it again
     if run.journal is not None:
         try:
             await settle_in(lambda: _record(run, ended, unsettled))
         except asyncio.CancelledError as cancelled:
-            late = None if run.interruption.claim() else cancelled
+            late = late or (None if run.interruption.claim() else cancelled)
         except Exception:
             log().exception("the journal did not take a run's ending", run=run.id)
             run.journal_failure = run.journal_failure or JournalFailed(f"ended:{run.id}", "it did not answer in time")
         if run.journal_failure is not None and (suspended is not None or isinstance(ended, Success)):
             ended = Failure(run.journal_failure)
             unsettled += close_interrupted(run)
+    if run.seam is not None and _suspension(ended) is None:
+        late = await _release(run, settle_in, pauses=False) or late
+        if isinstance(ended, Success):
+            ended = _with_undelivered(run, run.seam, ended.unwrap())
     if suspended is not None:
         run.transcript.drop()
     for call in unsettled:
@@ -111,6 +122,28 @@ async def _finish(run: Run, ended: Ended, settle_in: Settle) -> Result[Completed
     if late is not None:
         raise late
     return result
+
+
+async def _release(run: Run, settle_in: Settle, *, pauses: bool) -> asyncio.CancelledError | None:
+    """Let go of what is said to the run; gives a cancellation from outside that came meanwhile."""
+    seam = run.seam
+    assert seam is not None
+    if seam.state != "open":
+        return None
+    try:
+        await settle_in(lambda: (pause_seam if pauses else end_seam)(run, seam))
+    except asyncio.CancelledError as cancelled:
+        return None if run.interruption.claim() else cancelled
+    except Exception:
+        log().exception("the commands of a run were not settled", run=run.id)
+    return None
+
+
+def _with_undelivered(run: Run, seam: Seam, completed: Completed[Any]) -> Ended:
+    """Add to an answer what was not delivered; where that cannot be told, the run has failed."""
+    if seam.state == "open":
+        return Failure(SteeringFailed(seam.failure or StoreUnavailable("timeout")))
+    return Success(attrs.evolve(completed, report=run.report())) if seam.undelivered else Success(completed)
 
 
 async def _record(run: Run, ended: Ended, unsettled: list[Call]) -> None:
@@ -140,6 +173,8 @@ def _suspension(ended: Ended) -> RunSuspended | None:
 
 
 def _tell_ending(run: Run, ended: Ended) -> Result[Completed[Any], RunFailure]:
+    if run.seam is not None:
+        run.seam.ready.set()
     if not isinstance(ended, Failure):
         run.ended = Success(ended.unwrap())
         completion_event(run, ended.unwrap())

@@ -28,7 +28,7 @@ class Emitter:
         """Say that the run goes on in another conversation than it was to be in."""
         self._conversation = conversation
 
-    def __call__(self, kind: Callable[..., RunEvent], **fields: object) -> None:
+    def __call__(self, kind: Callable[..., RunEvent], /, **fields: object) -> None:
         """Make an event of a kind, and pass it on."""
         event = kind(
             run=self._run,

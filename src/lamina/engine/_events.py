@@ -14,6 +14,7 @@ from lamina.effect import Value
 from lamina.engine._failures import Exhausted
 from lamina.model import FinishReason
 from lamina.schema import JsonValue
+from lamina.steering import CommandKind
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -165,6 +166,40 @@ class TurnCompleted(_Event):
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
+class SteeringAdmitted(_Event):
+    """Something was said to the run, and waits for its place; from another process it is seen when its turn comes.
+
+    Attributes:
+        command: The command's id.
+        kind: `steering` or `follow-up`.
+        author: Who said it; None where nobody is named.
+        text: What was said.
+    """
+
+    command: str
+    kind: CommandKind
+    author: str | None
+    text: str
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class SteeringDelivered(_Event):
+    """What was said to the run is in its history; the request of `turn` is the first that holds it.
+
+    Attributes:
+        command: The command's id.
+        kind: `steering` or `follow-up`.
+        author: Who said it; None where nobody is named.
+        text: What was said.
+    """
+
+    command: str
+    kind: CommandKind
+    author: str | None
+    text: str
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class OutputRejected(_Event):
     """The final answer does not fit the output, and is asked for again."""
 
@@ -244,6 +279,8 @@ RunEvent: TypeAlias = (
     | ToolCallSucceeded
     | ToolCallFailed
     | TurnCompleted
+    | SteeringAdmitted
+    | SteeringDelivered
     | OutputRejected
     | BudgetWarning
     | RunCompleted

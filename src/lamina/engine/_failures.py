@@ -10,6 +10,7 @@ from lamina.call import CallKey, sentence_of
 from lamina.conversation import AlreadyDecided, ConversationBusy, ConversationError, History, JournalFailed
 from lamina.effect import Value, message_of, tagged
 from lamina.model import ModelError, ModelProtocolError, UsageTotals
+from lamina.steering import Command, Receipt, SteeringError
 
 O = TypeVar("O", covariant=True)  # noqa: E741 - the output
 
@@ -38,6 +39,8 @@ class RunReport(Value):
         usage: The tokens it used.
         history: What was said, ready to be continued: every call in it has its one result.
         conversation: The conversation that it was said in; None for a run without one.
+        undelivered: What was said to the run while it was active, admitted, and is not in the history: it ended before.
+            A suspended run keeps it, and gets it when it goes on.
     """
 
     run: str
@@ -46,6 +49,7 @@ class RunReport(Value):
     usage: UsageTotals
     history: History = attrs.field(repr=False)
     conversation: str | None = None
+    undelivered: tuple[Command, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -222,6 +226,39 @@ class RunSuspended:
         return {each.call: each.arguments_digest for each in self.waiting}
 
 
+@tagged("The input was given to the run {run}, which is active in the conversation {conversation}.")
+class Steered:
+    """There is no run of its own: the conversation was in use, and `busy="steer"` was asked for (seed 004 §4).
+
+    What becomes of the input is the other run's matter: its history has it, or its report names it as undelivered.
+
+    Attributes:
+        conversation: The conversation's id.
+        run: The active run.
+        receipt: The admission.
+    """
+
+    conversation: str
+    run: str
+    receipt: Receipt
+
+
+@tagged("What is said to the run could not be handled: {text}")
+class SteeringFailed:
+    """Steering, or the store behind it, refused; so the run ends, for what was admitted must not be passed over.
+
+    Attributes:
+        error: What it said, a tagged error.
+    """
+
+    error: SteeringError
+
+    @property
+    def text(self) -> str:
+        """The error's own sentence."""
+        return message_of(self.error)
+
+
 @tagged("The run broke for a reason that is in the application's log.")
 class RunDefect:
     """Code that belongs to nobody's declared failures raised: a model adapter, instructions, or lamina itself."""
@@ -241,6 +278,8 @@ RunCause: TypeAlias = (
     | ConversationFailed
     | AlreadyDecided
     | JournalFailed
+    | Steered
+    | SteeringFailed
     | RunDefect
 )
 

@@ -15,6 +15,8 @@ from lamina.engine._event_log import EventLog, RunEvents
 from lamina.engine._events import RunStopped
 from lamina.engine._failures import Completed, RunFailure, RunInterrupted
 from lamina.engine._run import Run
+from lamina.engine._steer import submit
+from lamina.steering import Receipt, SteeringError
 
 O = TypeVar("O", covariant=True)  # noqa: E741 - the output
 Ended: TypeAlias = Result[Completed[Any], RunFailure]  # Any: `RunHandle[O]` gives the output its type
@@ -106,6 +108,51 @@ class RunHandle(Generic[O]):
             return task.result()
         return Failure(run.failure(RunInterrupted())) if run.ended is None else run.ended
 
+    async def steer(
+        self,
+        text: str,
+        *,
+        author: str | None = None,
+        id: str | None = None,  # noqa: A002 - it is the command's
+    ) -> Result[Receipt, SteeringError]:
+        """Say something to the run that the next request to its model holds (RUN-014).
+
+        The response and the calls that are under way go on as they are. Needs `steering=True` in the agent's policy.
+        While the run waits to begin, this waits for it.
+
+        Args:
+            text: What is said: 1 to 65,536 characters, not only blanks.
+            author: Who says it; None is the run's principal.
+            id: The command's own id: the same command twice is one. None gives it a new one.
+
+        Returns:
+            A receipt. What is admitted is in the history once, or in `report.undelivered` where the run ends before.
+            `SteeringClosed` where the run takes nothing (any more), `SteeringFull` where too much waits for it.
+        """
+        return await submit(self._started()[0], "steering", text, author, id)
+
+    async def follow_up(
+        self,
+        text: str,
+        *,
+        author: str | None = None,
+        id: str | None = None,  # noqa: A002 - it is the command's
+    ) -> Result[Receipt, SteeringError]:
+        """Say something to the run that goes in where it would stop with its answer (RUN-015).
+
+        The answer stays in the history, the text follows as the next input, and the run goes on, as far as its turns
+        and budgets go.
+
+        Args:
+            text: What is said.
+            author: Who says it; None is the run's principal.
+            id: The command's own id; see `steer`.
+
+        Returns:
+            As `steer`.
+        """
+        return await submit(self._started()[0], "follow-up", text, author, id)
+
     def interrupt(self) -> None:
         """End the run now: what has started is cut off, and every call gets its honest outcome."""
         self._started()[0].interruption.interrupt()
@@ -115,6 +162,8 @@ class RunHandle(Generic[O]):
         run, _ = self._started()
         if not self._log.ended and run.emit is not None:
             run.emit(RunStopped, message=message_of(RunInterrupted()))
+        if run.seam is not None:
+            run.seam.ready.set()
         self._log.end()
 
     def _started(self) -> tuple[Run, asyncio.Task[Ended]]:

@@ -28,6 +28,7 @@ from lamina.engine._machine import (
 )
 from lamina.engine._output import decode_answer, repair_message
 from lamina.engine._run import Run
+from lamina.engine._steer import before_request, goes_on, open_seam
 from lamina.model import AssistantMessage, ModelResponse, SystemMessage, UserMessage
 
 Enter: TypeAlias = Callable[[tuple[Record, ...]], Awaitable[RunCause | None]]
@@ -54,6 +55,8 @@ async def interpret(run: Run, given: object, enter: Enter | None = None) -> Resu
         if (refused := await enter(opening)) is not None:
             return Failure(refused)
     run.transcript.say(UserMessage.of(text))
+    if run.seam is not None and (failed := await open_seam(run, run.seam)) is not None:
+        return Failure(failed)
     if run.emit is not None:
         run.emit(RunStarted)
     run.state, decision = begin(run.state)
@@ -88,6 +91,8 @@ async def drive(
             case AskModel(tools):
                 if run.interruption.asked():
                     await run.interruption.renew()
+                if run.seam is not None and (unfed := await before_request(run, run.seam)) is not None:
+                    return Failure(unfed)
                 if emit is not None:
                     emit(TurnStarted, turn=run.state.turn + 1)
                 asked = await ask_model(run, system, tools=tools)
@@ -122,6 +127,13 @@ async def drive(
                 run.transcript.say(response.message)
                 if run.journal is not None:
                     run.later(ResponseDeclared(run.id, run.state.turn, response.message, response.usage))
+                if run.seam is not None:
+                    more = await goes_on(run, run.seam)
+                    if isinstance(more, Failure):
+                        return Failure(more.failure())
+                    if more.unwrap():
+                        run.state, decision = again(run.state, policy)
+                        continue
                 return Success(Completed(output, run.report(), run.state.exhausted))
             case Fail(cause):
                 return Failure(cause)

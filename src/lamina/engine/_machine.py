@@ -186,6 +186,11 @@ def again(state: State, policy: AgentPolicy) -> Step:
     return attrs.evolve(state, exhausted="turns"), _ASK_WITHOUT_TOOLS
 
 
+def has_turn(state: State, policy: AgentPolicy) -> bool:
+    """Whether a run that has its answer may go on all the same: no limit was reached, and a turn is left."""
+    return state.exhausted is None and state.turn < policy.max_turns
+
+
 def warnings(state: State, policy: AgentPolicy, elapsed: float) -> tuple[State, list[tuple[Warned, float, float]]]:
     """Give the limits of which four fifths are newly used, each with what is used and what may be."""
     due: list[tuple[Warned, float, float]] = []

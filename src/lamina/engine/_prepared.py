@@ -17,6 +17,7 @@ from lamina.call import Authorization, AuthorizationAnswer, AuthorizationRequest
 from lamina.conversation import Conversations, Journal
 from lamina.effect import Clock, ConstructionError, Ids, Need, Problem, Scope, SystemClock, SystemIds, name_of
 from lamina.model import LanguageModel, Message, OutputSpec, SystemMessage, ToolSpec
+from lamina.steering import Steering
 from lamina.tools import ConcurrencyGroup, Tool
 
 S = TypeVar("S")
@@ -30,7 +31,7 @@ _CONTRACT = (
 )
 
 
-_FOR_RUNS: tuple[type[Any], ...] = (LanguageModel, Clock, Ids, Journal)
+_FOR_RUNS: tuple[type[Any], ...] = (LanguageModel, Clock, Ids, Journal, Steering)
 
 
 class Permits:
@@ -92,6 +93,7 @@ class PreparedAgent:
     conversations: Conversations | None
     defers: bool
     journal: Journal | None
+    steering: Steering | None
     clock: Clock
     ids: Ids
 
@@ -128,6 +130,7 @@ def prepare(binding: Binding[Any, Any, Any], scope: Scope, permits: Permits) -> 
         conversations=conversations,
         defers=_defers(binding, scope, conversations),
         journal=_service(scope, Journal) if scope.offers(Journal) else None,
+        steering=_service(scope, Steering) if scope.offers(Steering) else None,
         clock=_service(scope, Clock) if scope.offers(Clock) else SystemClock(),
         ids=_service(scope, Ids) if scope.offers(Ids) else SystemIds(),
     )

@@ -22,6 +22,7 @@ from lamina.engine._loop import drive, instructions_for
 from lamina.engine._machine import State, settled
 from lamina.engine._ruling import Decisions, Ruling, rulings
 from lamina.engine._run import Call, Run
+from lamina.engine._steer import open_seam
 from lamina.model import ModelResponse, Usage
 from lamina.schema import JsonValue, codec
 
@@ -88,6 +89,8 @@ async def interpret_resumed(
         shown: By call id, the digest of the arguments that somebody saw who made those.
     """
     system = instructions_for(run, given)
+    if run.seam is not None and (failed := await open_seam(run, run.seam)) is not None:
+        return Failure(failed)
     if run.emit is not None:
         run.emit(RunStarted)
     message = resumed.response

@@ -14,6 +14,7 @@ from lamina.engine._failures import Completed, RunCause, RunFailure, RunReport
 from lamina.engine._interruption import Interruption
 from lamina.engine._machine import State
 from lamina.engine._prepared import Given, PreparedAgent, PreparedTool
+from lamina.engine._seam import Seam
 from lamina.model import ToolCall
 from lamina.schema import JsonValue
 
@@ -68,6 +69,7 @@ class Run:
         "journal_failure",
         "pending",
         "prepared",
+        "seam",
         "state",
         "suspensions",
         "transcript",
@@ -94,6 +96,8 @@ class Run:
         self.journal_failure: JournalFailed | None = None
         self.pending: list[Record] = []
         self.suspensions = 0
+        takes = prepared.steering if prepared.policy.steering else None
+        self.seam = None if takes is None else Seam(takes)
         self.unsure: list[tuple[Record, ...]] = []
         self.ended: Result[Completed[Any], RunFailure] | None = None
 
@@ -163,6 +167,8 @@ class Run:
             raise
         else:
             if isinstance(appended, Success):
+                if self.seam is not None:
+                    self.seam.landed(batches[0])
                 del batches[0]
                 return True
             # Past the types anything can come back, and only a Success is a promise.
@@ -184,6 +190,7 @@ class Run:
             usage=state.totals,
             history=self.transcript.history(),
             conversation=self.conversation,
+            undelivered=() if self.seam is None else self.seam.undelivered,
         )
 
     def failure(self, cause: RunCause) -> RunFailure:

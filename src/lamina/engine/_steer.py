@@ -6,9 +6,6 @@ in between finds it in the log, so that it is never delivered twice; what ends t
 
 from __future__ import annotations
 
-import asyncio
-from typing import Literal
-
 from returns.result import Failure, Result, Success
 
 from lamina.conversation import InputRecorded
@@ -17,41 +14,15 @@ from lamina.engine._events import SteeringAdmitted, SteeringDelivered
 from lamina.engine._failures import RunCause, SteeringFailed
 from lamina.engine._machine import has_turn
 from lamina.engine._run import Run
+from lamina.engine._seam import Seam, input_of
 from lamina.model import UserMessage
 from lamina.steering import (
-    Command,
     CommandKind,
     Receipt,
-    Steering,
     SteeringClosed,
     SteeringError,
     check_command,
 )
-
-
-class Seam:
-    """The commands of one run, as the run sees them.
-
-    Attributes:
-        service: What keeps them.
-        state: Whether it takes some for this run.
-        ready: Set as soon as that is known for good: the queue is open, or will not be.
-        announced: The ids that the observers were told of.
-        taken: What is in the transcript and not yet noted as delivered.
-        is_fed: Whether the next request has its share already.
-        undelivered: What was admitted and will not be delivered; of a suspended run, what waits for it to go on.
-    """
-
-    __slots__ = ("announced", "is_fed", "ready", "service", "state", "taken", "undelivered")
-
-    def __init__(self, service: Steering) -> None:
-        self.service = service
-        self.state: Literal["new", "open", "closed"] = "new"
-        self.ready = asyncio.Event()
-        self.announced: set[str] = set()
-        self.taken: list[Command] = []
-        self.is_fed = False
-        self.undelivered: tuple[Command, ...] = ()
 
 
 async def open_seam(run: Run, seam: Seam) -> SteeringFailed | None:
@@ -62,6 +33,8 @@ async def open_seam(run: Run, seam: Seam) -> SteeringFailed | None:
         seam.state = "closed"
         return SteeringFailed(opened.failure())
     seam.ready.set()
+    if seam.early:  # what was said before the run began is in its first request
+        await seam.heard.wait()
     return None
 
 
@@ -73,12 +46,27 @@ async def submit(
     if seam is None:
         return Failure(SteeringClosed(run.id, "takes none"))
     command = run.prepared.ids.new("command") if given is None else given
-    author = run.author if author is None else author
     if (refused := check_command(command, text, author)) is not None:
         return Failure(refused)
-    await seam.ready.wait()
+    if seam.ready.is_set():
+        return await _submit(run, seam, kind, text, author, command)
+    seam.early += 1
+    seam.heard.clear()
+    try:
+        await seam.ready.wait()
+        return await _submit(run, seam, kind, text, author, command)
+    finally:
+        seam.early -= 1
+        if not seam.early:
+            seam.heard.set()
+
+
+async def _submit(
+    run: Run, seam: Seam, kind: CommandKind, text: str, author: str | None, command: str
+) -> Result[Receipt, SteeringError]:
     if run.ended is not None:
         return Failure(SteeringClosed(run.id, "ended"))
+    author = run.author if author is None else author
     answer = await seam.service.submit(run.id, text, id=command, kind=kind, author=author, principal=run.author)
     if not isinstance(answer, Failure) and run.ended is None and answer.unwrap().run == run.id:
         _announce(run, seam, command, kind, author, text)
@@ -130,7 +118,7 @@ async def _bring_in(run: Run, seam: Seam, kind: CommandKind) -> Result[bool, Run
     for command in commands:
         _announce(run, seam, command.id, command.kind, command.author, command.text)
         run.transcript.say(UserMessage.of(command.text))
-        run.later(InputRecorded(run.id, _input_of(command), command.kind, command.author, command.text))
+        run.later(InputRecorded(run.id, input_of(command), command.kind, command.author, command.text))
         seam.taken.append(command)
     if not await run.commit():
         assert run.journal_failure is not None
@@ -139,6 +127,7 @@ async def _bring_in(run: Run, seam: Seam, kind: CommandKind) -> Result[bool, Run
     if isinstance(noted, Failure):
         return Failure(SteeringFailed(noted.failure()))
     seam.taken.clear()
+    seam.logged.clear()
     if run.emit is not None:
         for command in commands:
             run.emit(
@@ -161,25 +150,19 @@ async def pause_seam(run: Run, seam: Seam) -> None:
     seam.undelivered = paused.unwrap()
 
 
-async def end_seam(run: Run, seam: Seam) -> SteeringFailed | None:
+async def end_seam(run: Run, seam: Seam) -> None:
     """Take no more, and settle what waits: it will not be delivered, and the run's report says so."""
-    # What the log did not take is in nobody's history but this run's, and so is dropped.
-    taken = seam.taken if run.journal_failure is None else ()
-    said = {command.id for command in seam.taken}
-    ended = await seam.service.end(run.id, taken)
+    # What the log did not take is in nobody's history but this run's own, and so was not delivered.
+    logged = [command for command in seam.taken if run.journal is None or input_of(command) in seam.logged]
+    ended = await seam.service.end(run.id, logged)
     if isinstance(ended, Failure):
-        log().error("the commands of a run were not settled", run=run.id, why=str(ended.failure()))
-        return SteeringFailed(ended.failure())
+        seam.failure = ended.failure()
+        log().error("the commands of a run were not settled", run=run.id, why=str(seam.failure))
+        return
     seam.state = "closed"
-    seam.undelivered = tuple([command for command in ended.unwrap() if command.id not in said])
+    seam.undelivered = ended.unwrap()
     for command in seam.undelivered:
         _announce(run, seam, command.id, command.kind, command.author, command.text)
-    return None
-
-
-def _input_of(command: Command) -> str:
-    """Give the id of the input that a command becomes: without a conversation an id is only its run's own."""
-    return command.id if command.conversation is not None else f"{command.run}+{command.id}"
 
 
 def _announce(run: Run, seam: Seam, command: str, kind: CommandKind, author: str | None, text: str) -> None:

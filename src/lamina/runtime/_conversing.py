@@ -15,6 +15,7 @@ from lamina.conversation import (
     ConversationBusy,
     ConversationError,
     Conversations,
+    InputRecorded,
     Record,
     Resumed,
     RunLog,
@@ -22,10 +23,23 @@ from lamina.conversation import (
 )
 from lamina.conversation import RunSuspended as SuspensionRecorded
 from lamina.effect import Clock, log
-from lamina.engine import ConversationFailed, Decisions, Run, RunCause, RunSuspended, Waiting, restore, rulings
+from lamina.engine import (
+    ConversationFailed,
+    Decisions,
+    Run,
+    RunCause,
+    RunSuspended,
+    Steered,
+    SteeringFailed,
+    Waiting,
+    restore,
+    rulings,
+)
+from lamina.steering import SteeringClosed
 
-Busy: TypeAlias = Literal["reject", "queue", "fork"]
-"""What a run does whose conversation another run has: fail with `ConversationBusy`, wait for it, or go its own way."""
+Busy: TypeAlias = Literal["reject", "queue", "steer", "fork"]
+"""What a run does whose conversation another run has: fail with `ConversationBusy`, wait for it, give it the input, or
+go its own way."""
 Owned: TypeAlias = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 _LOOK_AGAIN = 0.25
@@ -90,6 +104,7 @@ async def enter_conversation(
 async def _take(
     run: Run, place: Place, conversation: str, opening: tuple[Record, ...], owned: Owned
 ) -> RunCause | None:
+    turned_down: str | None = None
     while True:
         error = await _claim(run, place, conversation, opening, owned)
         if error is None:
@@ -98,13 +113,33 @@ async def _take(
             return ConversationFailed(error)
         if place.busy == "reject":
             return error
-        if place.busy == "queue":
+        if place.busy == "steer":
+            told = await _steer(run, place, error, opening)
+            if told is not None and (told is not error or error.run == turned_down or error.state == "suspended"):
+                return told
+            # The run is about to end, or has just begun: then it takes commands, or the conversation, in a moment.
+            turned_down = None if told is None else error.run
+        if place.busy in ("queue", "steer"):
             await run.prepared.clock.sleep(_LOOK_AGAIN)
             continue
         conversation = run.prepared.ids.new("conversation")
         forked = await place.conversations.fork(place.conversation, conversation, principal=place.principal)
         if isinstance(forked, Failure):
             return ConversationFailed(forked.failure())
+
+
+async def _steer(run: Run, place: Place, busy: ConversationBusy, opening: tuple[Record, ...]) -> RunCause | None:
+    """Give a run's input to the one that is active; None where that has ended, `busy` where it takes none."""
+    steering = run.prepared.steering
+    (said,) = [record for record in opening if isinstance(record, InputRecorded)]
+    assert steering is not None, "the preflight has seen it"
+    answer = await steering.submit(busy.run, said.text, id=run.id, author=said.author, principal=place.principal)
+    if not isinstance(answer, Failure):
+        return Steered(busy.conversation, busy.run, answer.unwrap())
+    refused = answer.failure()
+    if not isinstance(refused, SteeringClosed):
+        return SteeringFailed(refused)
+    return None if refused.why == "ended" else busy
 
 
 async def _claim(

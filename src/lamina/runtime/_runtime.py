@@ -20,6 +20,7 @@ from lamina.effect import (
     Problem,
     Program,
     Seeds,
+    SystemIds,
     caller_where,
 )
 from lamina.engine import (
@@ -42,7 +43,9 @@ from lamina.engine import (
     run_to_end,
 )
 from lamina.runtime._conversing import Busy, Keeper, Lanes, Place, enter_conversation, take_up
+from lamina.runtime._saying import Said, say
 from lamina.runtime._suspended import suspended_in
+from lamina.steering import CommandKind, Receipt, SteeringError
 
 if TYPE_CHECKING:
     from lamina.call import Caller, Surface
@@ -147,7 +150,8 @@ class Runtime(Generic[Have]):
             conversation: For an agent: the conversation to go on with, or to begin; needs `Conversations`.
             principal: For an agent: on whose behalf; a conversation is its principal's.
             busy: For an agent: what to do while another run has the conversation. `reject` fails with
-                `ConversationBusy`, `queue` waits (the wait counts against `max_duration`), `fork` goes its own way.
+                `ConversationBusy`, `queue` waits (the wait counts against `max_duration`), `steer` gives the input to
+                the active run and fails with `Steered`, which has the receipt, `fork` goes its own way.
 
         Returns:
             The handler's own answer; for an agent `Success(Completed)` or `Failure(RunFailure)`.
@@ -197,6 +201,49 @@ class Runtime(Generic[Have]):
             return await self._to_end(run, places[0], given)
 
         return RunHandle(prepare_run, work)
+
+    async def steer(
+        self,
+        text: str,
+        /,
+        *,
+        conversation: str,
+        kind: CommandKind = "steering",
+        author: str | None = None,
+        id: str | None = None,  # noqa: A002 - it is the command's
+        principal: str | None = None,
+    ) -> Result[Receipt, SteeringError | ConversationError]:
+        """Say something to the run that is active in a conversation, whoever started it, in whichever process.
+
+        When to use: where you do not hold the run's handle, which has `steer` and `follow_up`. Another process's run is
+        reached through `stored_steering()` over the same store.
+
+        Args:
+            text: What is said: 1 to 65,536 characters, not only blanks.
+            conversation: Where the run is.
+            kind: `steering` goes in before the next request to the model, `follow-up` where the run would stop.
+            author: Who says it; None is the principal.
+            id: The command's own id: the same command twice is one. None gives it a new one.
+            principal: Whose the conversation is; for anybody else it is not there.
+
+        Returns:
+            A receipt; `SteeringClosed` where no run is active, or it takes none.
+
+        Raises:
+            ConstructionError: The runtime has no `Conversations`, or no `Steering`.
+        """
+        command = Said(
+            id=SystemIds().new("command") if id is None else id,
+            text=text,
+            conversation=conversation,
+            kind=kind,
+            author=principal if author is None else author,
+            principal=principal,
+        )
+        core = self._core
+        compiled = core.handlers.get(say) or await core.handler(say)
+        answer: Result[Receipt, SteeringError | ConversationError] = await compiled(command, self._given)
+        return answer
 
     async def resume(
         self,
@@ -430,6 +477,10 @@ class Runtime(Generic[Have]):
             if history is not None:
                 lines = (f"a conversation has its own history  {caller_where()}",)
                 raise ConstructionError([Problem("HISTORY", conversation[:80], lines, "leave history= out")])
+            if busy == "steer" and prepared.steering is None:
+                lines = (f'agent "{binding.agent.id}" (busy="steer")  {caller_where()}',)
+                write = '| memory_steering(), or | stored_steering() | sqlite_store("lamina.db")'
+                raise ConstructionError([Problem("MISSING", "Steering", lines, write)])
             place = Place(
                 conversations=prepared.conversations, conversation=conversation, principal=principal, busy=busy
             )

@@ -22,6 +22,10 @@ QUEUE = "SELECT conversation, principal, state, queued FROM steering_queue WHERE
 BY_ID = "SELECT run, seq, kind, author, content, state FROM steering WHERE scope = $1 AND id = $2"
 _FIELDS = "s.seq, s.id, s.kind, s.author, s.content, s.created, s.state, q.conversation"
 _JOINED = f"SELECT {_FIELDS} FROM steering s JOIN steering_queue q ON q.run = s.run"  # noqa: S608 - constants
+ONE = (
+    f"SELECT s.run, q.principal, {_FIELDS} FROM steering s JOIN steering_queue q ON q.run = s.run "  # noqa: S608
+    "WHERE s.scope = $1 AND s.id = $2"
+)
 ALL = f"{_JOINED} WHERE s.run = $1 ORDER BY s.seq"
 WAITING = f"{_JOINED} WHERE s.run = $1 AND s.kind = $2 AND s.state = 'queued' ORDER BY s.seq LIMIT $3"
 _IN_STATE = f"{_JOINED} WHERE s.run = $1 AND s.state = $2 ORDER BY s.seq"

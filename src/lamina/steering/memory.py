@@ -53,6 +53,10 @@ class _Queue:
     def queued(self) -> list[_Item]:
         return [item for item in self.items if item.state == "queued"]
 
+    def placed(self, position: int) -> Placed:
+        item = self.items[position - 1]
+        return Placed(command=item.command, position=position, state=item.state)
+
     def drop(self) -> None:
         self.state = "closed"
         for item in self.queued():
@@ -183,13 +187,26 @@ class MemorySteering(Steering):
         self._rest(queue)
         return Success(tuple([item.command for item in queue.items if item.state == "dropped"]))
 
+    async def find(
+        self,
+        conversation: str,
+        id: str,  # noqa: A002 - it is the command's
+        *,
+        principal: str | None = None,
+    ) -> Result[Placed | None, SteeringError]:
+        """Find a command; see `Steering.find`."""
+        found = self._by_id.get(((conversation, ""), id))
+        if found is None or found[0].principal != principal:
+            return Success(None)
+        queue, position = found
+        return Success(queue.placed(position))
+
     async def commands(self, run: str, *, principal: str | None = None) -> Result[tuple[Placed, ...], SteeringError]:
         """Give what was said to a run; see `Steering.commands`."""
         queue = self._queues.get(run)
         if queue is None or queue.principal != principal:
             return Success(())
-        placed = [Placed(command=item.command, position=at, state=item.state) for at, item in enumerate(queue.items, 1)]
-        return Success(tuple(placed))
+        return Success(tuple([queue.placed(position) for position in range(1, len(queue.items) + 1)]))
 
     def _rest(self, queue: _Queue) -> None:
         """Keep a queue that takes nothing now, and let those go that have been so for longest, if there is much."""
@@ -208,9 +225,7 @@ class MemorySteering(Steering):
 
 def _receipt(queue: _Queue, position: int) -> Receipt:
     command = queue.items[position - 1].command
-    return Receipt(
-        command=command.id, run=queue.run, conversation=queue.conversation, position=position, durable=False
-    )
+    return Receipt(command=command.id, run=queue.run, conversation=queue.conversation, position=position, durable=False)
 
 
 def _known(

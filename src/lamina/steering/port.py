@@ -1,12 +1,12 @@
 """The port of steering: what is said to a run while it is active, as input with an id, a time and an author.
 
-    SteeringError
-      SteeringClosed   no run is active, or it takes none      when one is; send it as an ordinary input
-      SteeringFull     as many wait as may                     when the run took some
-      CommandRefused   a text that cannot be taken             never
-      CommandConflict  another command has the id              under another id
-      InvalidId        an id or an author that cannot be one   never
-      StoreError       the database's own
+SteeringError
+  SteeringClosed   no run is active, or it takes none      when one is; send it as an ordinary input
+  SteeringFull     as many wait as may                     when the run took some
+  CommandRefused   a text that cannot be taken             never
+  CommandConflict  another command has the id              under another id
+  InvalidId        an id or an author that cannot be one   never
+  StoreError       the database's own
 """
 
 from __future__ import annotations
@@ -156,7 +156,10 @@ class Placed(Value):
     state: CommandState
 
 
-@observed("steering", resources=dict.fromkeys(("open", "submit", "waiting", "delivered", "close", "commands"), "run"))
+_ON_RUN = ("open", "submit", "waiting", "delivered", "close", "pause", "end", "commands")
+
+
+@observed("steering", resources={**dict.fromkeys(_ON_RUN, "run"), "find": "conversation"})
 class Steering(ABC):
     """Keeps what is said to active runs until they take it (seed 004 §4; RUN-014, RUN-015).
 
@@ -252,6 +255,16 @@ class Steering(ABC):
         Returns:
             All commands of the run that were admitted and will not be delivered: they are dropped.
         """
+
+    @abstractmethod
+    async def find(
+        self,
+        conversation: str,
+        id: str,  # noqa: A002 - it is the command's
+        *,
+        principal: str | None = None,
+    ) -> Result[Placed | None, SteeringError]:
+        """Give a command of a conversation by its id; None where there is none, or it is another principal's."""
 
     @abstractmethod
     async def commands(self, run: str, *, principal: str | None = None) -> Result[tuple[Placed, ...], SteeringError]:

@@ -139,6 +139,22 @@ class StoredSteering(Steering):
         why = answer.failure()
         return Failure(SteeringClosed(run, "ended") if isinstance(why, Unmet) else why)
 
+    async def find(
+        self,
+        conversation: str,
+        id: str,  # noqa: A002 - it is the command's
+        *,
+        principal: str | None = None,
+    ) -> Result[Placed | None, SteeringError]:
+        """Find a command; see `Steering.find`."""
+        read = await self._store.read(_sql.ONE, conversation, id)
+        if isinstance(read, Failure):
+            return Failure(read.failure())
+        rows = read.unwrap()
+        if not rows or rows[0][1] != principal:
+            return Success(None)
+        return Success(_sql.placed(cast("str", rows[0][0]), rows[0][2:]))
+
     async def commands(self, run: str, *, principal: str | None = None) -> Result[tuple[Placed, ...], SteeringError]:
         """Give what was said to a run; see `Steering.commands`."""
         looked = await self._look(run)

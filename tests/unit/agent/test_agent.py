@@ -13,6 +13,7 @@ from lamina.call import Authorization
 from lamina.conversation import Conversations, Journal
 from lamina.effect import Clock, ConstructionError, Ids, Try
 from lamina.model import LanguageModel
+from lamina.steering import Steering
 from lamina.testing import ScriptedModel
 from lamina.tools import tool
 from tests.unit.engine.world import Word, echo, policy, write
@@ -125,5 +126,6 @@ def test_a_binding_declares_all_that_a_run_needs() -> None:
         (Authorization, "its runs", True),
         (Journal, "its runs", True),
         (Conversations, "its runs", True),
+        (Steering, 'agent "tester" (steering)', True),
     ]
     assert declared.private is binding.model

@@ -22,6 +22,7 @@ def test_every_default() -> None:
     assert policy.compaction == CompactionPolicy(keep_recent_tokens=20_000, mode="prune-then-summarize")
     assert policy.on_exhaustion == "final-answer"
     assert (policy.output_repairs, policy.model_retries, policy.steering) == (1, 2, False)
+    assert policy.steering_drain == "one"
 
 
 @pytest.mark.parametrize("field", list(LEAST))
@@ -64,6 +65,7 @@ def test_a_duration_is_positive_and_finite(wrong: Any) -> None:
         ("on_exhaustion", "on_exhaustion is one of final-answer, fail"),
         ("run_status", "run_status is one of appended, off"),
         ("steering", "steering is one of True, False"),
+        ("steering_drain", "steering_drain is one of one, all"),
     ],
 )
 def test_a_choice_is_one_of_its_words(field: str, line: str) -> None:

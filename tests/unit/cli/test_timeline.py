@@ -28,6 +28,8 @@ from lamina.engine import (
     RunInterrupted,
     RunReport,
     RunSuspended,
+    SteeringAdmitted,
+    SteeringDelivered,
     TextDelta,
     ToolCallDeclared,
     ToolCallFailed,
@@ -181,6 +183,9 @@ def test_notes() -> None:
     shown.see(TurnCompleted, finish_reason="stop", input_tokens=1, output_tokens=1)
     shown.see(OutputRejected, problems=("$.x: missing", "$.y: no int"))
     shown.see(BudgetWarning, limit="tokens", consumed=800, limit_value=1000)
+    shown.see(SteeringAdmitted, command="c-1", kind="steering", author="ada", text="Be\nbrief.\x1b[2J")
+    shown.see(SteeringDelivered, command="c-1", kind="steering", author="ada", text="Be\nbrief.")
+    shown.see(SteeringAdmitted, command="c-2", kind="follow-up", author=None, text="And now?")
     shown.timeline.event(EventsMissed(3))
 
     assert shown.lines == [
@@ -189,6 +194,8 @@ def test_notes() -> None:
         "  ! the answer does not fit, and is asked for again: $.x:",
         "    missing; $.y: no int",
         "  ! 800 of 1,000 tokens are used",
+        "  » steering from ada: Be brief.\N{REPLACEMENT CHARACTER}[2J",
+        "  » follow-up: And now?",
         "  ! 3 events came too fast to be shown",
     ]
 

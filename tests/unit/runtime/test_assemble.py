@@ -13,6 +13,7 @@ from lamina.conversation import Journal, MemoryJournal
 from lamina.effect import Clock, ConstructionError, Ids, SystemClock, SystemIds, Try, Where, bind, layer, scoped
 from lamina.model import LanguageModel
 from lamina.runtime import RuntimeBuilder, build
+from lamina.steering import memory_steering
 from lamina.testing import ScriptedModel, say
 from lamina.tools import ConcurrencyGroup, tool
 from tests.unit.engine.world import Word, agent_with, echo, write
@@ -74,7 +75,6 @@ def test_a_tool_that_needs_approval_needs_the_service() -> None:
         ("context_token_limit", 1, "Compaction"),
         ("cost_budget", 5, "PriceBook"),
         ("cost_budget", 0, "PriceBook"),
-        ("steering", True, "Steering"),
     ],
 )
 def test_a_policy_that_asks_for_what_is_not_there_yet_is_refused_by_name(field: str, value: Any, service: str) -> None:
@@ -86,6 +86,17 @@ def test_a_policy_that_asks_for_what_is_not_there_yet_is_refused_by_name(field: 
         f"  this version has no {service}\n"
         f"  write: leave {field} out"
     ]
+
+
+def test_a_policy_with_steering_needs_what_keeps_it() -> None:
+    binding = bound(steering=True)
+
+    assert reports(RuntimeBuilder().agent(binding)) == [
+        "MISSING Steering\n"
+        f'  agent "tester" (steering)  {at(binding)}\n'
+        '  write: | memory_steering(), or | stored_steering() | sqlite_store("lamina.db")'
+    ]
+    assert reports(RuntimeBuilder().provide(memory_steering()).agent(binding)) == []
 
 
 def test_a_policy_that_asks_for_nothing_more_is_not_refused() -> None:
