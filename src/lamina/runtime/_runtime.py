@@ -335,6 +335,7 @@ class Runtime(Generic[Have]):
                 return Failure(taken.failure())
             resumed, encoded = taken.unwrap()
             keeper.begin()
+            run.author = place.principal
             return await interpret_resumed(run, resumed, encoded, given, suspended.shown())
 
         try:

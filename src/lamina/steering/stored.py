@@ -195,20 +195,19 @@ class StoredSteering(Steering):
     async def _refusal(self, run: str) -> SteeringError | None:
         """Say why a queue did not take a command; None where it would by now."""
         looked = await self._look(run)
-        if isinstance(looked, Failure):
-            return looked.failure()
-        queue = looked.unwrap()
-        if queue is None:
-            return SteeringClosed(run, "takes none")
-        _, _, state, queued = queue
-        if state != "open":
-            return SteeringClosed(run, "suspended" if state == "paused" else "ended")
-        if queued >= self.limit:
-            return SteeringFull(run, self.limit)
         read = await self._store.read(_sql.IS_OVER, run, _sql.microseconds(self._clock.now()))
-        if isinstance(read, Failure):
-            return read.failure()
-        return SteeringClosed(run, "ended") if read.unwrap() else None
+        match looked, read:
+            case (Failure(error), _) | (_, Failure(error)):
+                refused: SteeringError = error
+                return refused
+            case Success(None), _:
+                return SteeringClosed(run, "takes none")
+            case Success((_, _, "paused", _)), _:
+                return SteeringClosed(run, "suspended")
+            case Success((_, _, "open", queued)), Success(()):
+                return SteeringFull(run, self.limit) if queued >= self.limit else None
+            case _:
+                return SteeringClosed(run, "ended")
 
     def _receipt(self, command: str, run: str, conversation: str | None, position: int) -> Receipt:
         return Receipt(command=command, run=run, conversation=conversation, position=position, durable=self.durable)
