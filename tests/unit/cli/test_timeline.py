@@ -55,7 +55,7 @@ class Shown:
         self._at = datetime(2026, 1, 1, tzinfo=UTC)
         self._sequence = 0
 
-    def see(self, kind: type[E], after: float = 0.0, **fields: Any) -> None:
+    def see(self, kind: type[E], /, after: float = 0.0, **fields: Any) -> None:
         self._at += timedelta(seconds=after)
         event: Any = kind(
             **{
