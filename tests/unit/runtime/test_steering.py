@@ -31,6 +31,7 @@ from lamina.steering import (
     Placed,
     Steering,
     SteeringClosed,
+    SteeringFull,
     stored_steering,
 )
 from lamina.store import Statement, Store
@@ -181,7 +182,7 @@ async def test_two_processes_race_with_the_end_of_runs_and_nothing_is_lost(kind:
                     accepted.append(text)
                     number += 1
                 else:
-                    assert isinstance(answer.failure(), SteeringClosed | NotAllowed), answer
+                    assert isinstance(answer.failure(), SteeringClosed | SteeringFull | NotAllowed), answer
                     await asyncio.sleep(0)
 
         speakers = [asyncio.create_task(speak(room, "a")), asyncio.create_task(speak(other, "b"))]
