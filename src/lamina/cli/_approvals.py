@@ -12,7 +12,7 @@ import sys
 from returns.result import Failure
 from rich.text import Text
 
-from lamina.approval import ApprovalRequest, Approved, Denied
+from lamina.approval import ApprovalRequest, Approved, Covers, Denied
 from lamina.cli._exits import OK, Refused, UsageError
 from lamina.cli._kept import PAGE, Kept, check_names, told
 from lamina.cli._looking import with_store
@@ -79,7 +79,8 @@ async def _decide(kept: Kept, options: argparse.Namespace, place: StorePlace, by
             f"Look at them again: lamina approvals list{words_of(place, options.principal)}",
         )
     approve = options.verb == "approve"
-    decision = Approved(by) if approve else Denied(by, options.reason)
+    covers: Covers = options.covers
+    decision = Approved(by, covers) if approve else Denied(by, options.reason, covers)
     answer = await kept.conversations.decide(
         request.conversation or "",
         request.key.run,
@@ -100,6 +101,7 @@ async def _decide(kept: Kept, options: argparse.Namespace, place: StorePlace, by
                 "id": request.id,
                 "decision": made.decision,
                 "by": made.by,
+                "covers": covers,
                 "reason": made.reason,
                 "before": before,
                 "arguments_digest": made.arguments_digest,

@@ -110,7 +110,11 @@ def _add_approvals(commands: argparse._SubParsersAction[_Parser]) -> None:  # py
         verb = _add_verb(verbs, word, text)
         verb.add_argument("id", metavar="ID", help="the approval's id, as list shows it, or the id of the call")
         verb.add_argument("--by", metavar="NAME", help="who decides; without it, the name you are logged in with")
-        verb.add_argument("--reason", metavar="TEXT", default="", help="why; of a denial the model may be told it")
+        if word == "deny":
+            verb.add_argument("--reason", metavar="TEXT", default="", help="why; the model may be told it")
+        verb.add_argument(
+            "--covers", choices=("call", "tool"), default="call", help="this call, or its tool in its run"
+        )
         verb.add_argument("--digest", metavar="HEX", help="refuse unless the arguments' digest begins so")
 
 

@@ -155,3 +155,33 @@ def test_what_has_lapsed_is_a_denial_and_cannot_be_approved(lamina: Commands) ->
     assert late.err.startswith("lamina: ApprovalLapsed: ")
     assert "\n  Nobody answered in time, which is a denial" in late.err
     assert concluded.last["output"] == "That was not allowed, so nothing was refunded."
+
+
+TWO = """
+from lamina.agent import Agent, AgentPolicy
+from lamina.approval import Approval, DeferredApproval
+from lamina.demo.refunds import FileTill, Till, refund
+from lamina.effect import bind
+from lamina.runtime import RuntimeBuilder
+from lamina.testing import ScriptedModel, call_tool, say
+
+policy = AgentPolicy(max_turns=6, max_tool_calls=6, max_duration=60, tool_concurrency=1)
+agent = Agent("a", instructions="x", policy=policy, toolkit=refund)
+both = call_tool("refund", order="1", cents=1, id="one") & call_tool("refund", order="2", cents=2, id="two")
+base = RuntimeBuilder().provide(bind(Till).to(FileTill)).provide(bind(Approval).value(DeferredApproval()))
+app, later = base.agent(agent.on(ScriptedModel(both))), base.agent(agent.on(ScriptedModel(say("done"))))
+"""
+
+
+def test_a_decision_may_cover_the_tool(lamina: Commands) -> None:
+    (lamina.folder / "two_refunds.py").write_text(TWO)
+    lamina("run", "two_refunds:app", "go", "--session", "ada")
+
+    one = lamina("approvals", "approve", "one", "--by", "ada")
+    tool = lamina("approvals", "deny", "two", "--by", "ada", "--covers", "tool", "--json").last
+    resumed = lamina("run", "two_refunds:later", "--session", "ada", "--resume", "--json")
+
+    assert "1 decision more to be made: lamina approvals list\n" in one.out
+    assert (tool["covers"], tool["undecided"]) == ("tool", 0)
+    assert resumed.code == 0
+    assert (lamina.folder / "refunds.txt").read_text() == "order 1: 1 cents\n"
