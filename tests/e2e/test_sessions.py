@@ -129,3 +129,91 @@ def test_all_of_it_on_postgresql_and_the_password_is_never_shown(tmp_path: Path)
     assert wrong.stderr.startswith("lamina: The store postgresql://ada@127.0.0.1:1/none: The store cannot be used: ")
     assert "s3cret" not in wrong.stderr + wrong.stdout
     assert [each.name for each in tmp_path.iterdir()] == ["refunds.txt"]
+
+
+STEERED = '''
+import asyncio
+import sys
+from pathlib import Path
+from typing import Never
+
+import attrs
+
+from lamina.agent import Agent, AgentPolicy
+from lamina.effect import Try, bind
+from lamina.model import Finish, LanguageModel, Text, TextDelta, TextEnd, TextStart, ToolCall, Usage, UserMessage
+from lamina.runtime import RuntimeBuilder
+from lamina.tools import tool
+from returns.result import Success
+
+
+@attrs.frozen
+class Wait:
+    pass
+
+
+@tool(execution="readonly")
+async def wait(call: Wait, ok: Try[Never]) -> str:
+    """Wait for a file."""
+    print("waiting", file=sys.stderr, flush=True)
+    while not Path("let-go").exists():
+        await asyncio.sleep(0.01)
+    return "waited"
+
+
+class Listener(LanguageModel):
+    provider, model = "test", "listener"
+
+    async def generate(self, request):
+        said = [message.text for message in request.messages if isinstance(message, UserMessage)]
+        if len(request.messages) < 3:
+            return Success([ToolCall("w", "wait", "{}"), Finish("tool-calls", Usage(1, 1))])
+        return Success([Text(" + ".join(said)), Finish("stop", Usage(1, 1))])
+
+    async def stream(self, request, emit):
+        for part in (await self.generate(request)).unwrap():
+            emit(part)
+        return Success(None)
+
+
+def app_with(steering):
+    policy = AgentPolicy(max_turns=3, max_tool_calls=3, max_duration=600, tool_concurrency=1, run_status="off",
+                         steering=steering)
+    agent = Agent("a", instructions="Wait.", policy=policy, toolkit=wait)
+    return RuntimeBuilder().agent(agent.on(bind(LanguageModel).to(Listener)))
+
+
+app, deaf = app_with(True), app_with(False)
+'''
+
+
+def test_what_is_said_to_a_busy_session_reaches_the_run_that_has_it(tmp_path: Path, started: Start) -> None:
+    (tmp_path / "listening.py").write_text(STEERED)
+    run = ("run", "listening:app", "first", "--session", "s", "--json")
+    first = started(*run)
+    wait_for(first, "waiting")
+    second = run_lamina("run", "listening:app", "second", "--session", "s", "--busy", "steer", cwd=tmp_path)
+    third = run_lamina("run", "listening:app", "third", "--session", "s", "--busy", "steer", "--json", cwd=tmp_path)
+    (tmp_path / "let-go").touch()
+
+    assert (second.returncode, third.returncode) == (0, 0), second.stderr
+    assert "handed over: it goes into that run's next request" in second.stdout
+    last = json.loads(third.stdout.splitlines()[-1])
+    code, told = ended(first)
+    assert (code, told["result"]) == (0, "completed")
+    assert str(told["output"]).startswith("first + second")
+    assert (last["result"], last["steered"]["run"], last["steered"]["position"]) == ("steered", told["run"], 2)
+    (listed,) = run_lamina("sessions", "list", "--json", cwd=tmp_path).stdout.splitlines()
+    assert json.loads(listed)["state"] == "free"
+
+
+def test_a_run_that_listens_to_nobody_is_busy(tmp_path: Path, started: Start) -> None:
+    (tmp_path / "listening.py").write_text(STEERED)
+    first = started("run", "listening:deaf", "first", "--session", "s", "--json")
+    wait_for(first, "waiting")
+    second = run_lamina("run", "listening:deaf", "second", "--session", "s", "--busy", "steer", cwd=tmp_path)
+    (tmp_path / "let-go").touch()
+
+    assert second.returncode == 1
+    assert "ConversationBusy: " in second.stdout
+    assert ended(first)[1]["output"] == "first"

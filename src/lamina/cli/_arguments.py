@@ -11,7 +11,7 @@ from lamina.cli._exits import UsageError
 from lamina.cli._models import MODEL_HELP
 from lamina.cli._place import STORE_HELP
 
-BUSY = ("reject", "queue", "fork")
+BUSY = ("reject", "queue", "fork", "steer")
 _APP_HELP = "a RuntimeBuilder in a module: lamina.demo:app; modules of the current directory are found too"
 
 

@@ -20,7 +20,7 @@ from lamina.cli._output import Observed, Output
 from lamina.cli._place import STORE_ERRORS, StorePlace, store_trouble
 from lamina.cli._plain import printable
 from lamina.effect import ConstructionError, log, message_of, tag_of
-from lamina.engine import RunHandle, RunInterrupted, RunSuspended
+from lamina.engine import RunHandle, RunInterrupted, RunSuspended, Steered
 from lamina.runtime import try_build
 
 _TICK = 0.12
@@ -125,7 +125,7 @@ def execute(
         cause = ended.failure().cause if isinstance(ended, Failure) else None
         output.end(ended, time.monotonic() - began, conduct.steps(cause))
         match cause:
-            case None:
+            case None | Steered():
                 return OK
             case RunSuspended():
                 return SUSPENDED

@@ -12,7 +12,16 @@ from returns.result import Failure, Result
 
 from lamina.cli._plain import printable
 from lamina.effect import message_of, tag_of
-from lamina.engine import Completed, EventsMissed, RunCompleted, RunEvent, RunFailure, RunInterrupted, RunSuspended
+from lamina.engine import (
+    Completed,
+    EventsMissed,
+    RunCompleted,
+    RunEvent,
+    RunFailure,
+    RunInterrupted,
+    RunSuspended,
+    Steered,
+)
 from lamina.schema import JsonValue, codec
 
 Ended: TypeAlias = Result[Completed[Any], RunFailure]  # Any: the agent's own output, shown as JSON
@@ -76,7 +85,7 @@ class JsonLines:
 
 
 def result_of(ended: Ended, output: JsonValue) -> dict[str, JsonValue]:
-    """Give a run's result as JSON: `result` is `completed`, `failed`, `suspended` or `interrupted`."""
+    """Give a run's result as JSON: `result` is `completed`, `failed`, `suspended`, `steered` or `interrupted`."""
     failure = ended.failure() if isinstance(ended, Failure) else None
     report = ended.unwrap().report if failure is None else failure.report
     took: dict[str, JsonValue] = {
@@ -94,5 +103,9 @@ def result_of(ended: Ended, output: JsonValue) -> dict[str, JsonValue]:
     if isinstance(failure.cause, RunSuspended):
         # What `lamina.schema.codec(RunSuspended)` reads: a program may keep it, and resume it.
         return {"result": "suspended", "suspended": codec(RunSuspended).encode(failure.cause).unwrap(), **took}
+    if isinstance(failure.cause, Steered):
+        receipt = failure.cause.receipt
+        handed: JsonValue = {"run": receipt.run, "command": receipt.command, "position": receipt.position}
+        return {"result": "steered", "steered": handed, **took}
     stopped = isinstance(failure.cause, RunInterrupted)
     return {"result": "interrupted" if stopped else "failed", "error": error, **took}

@@ -18,11 +18,12 @@ from lamina.cli._place import StorePlace
 from lamina.cli._plain import printable
 from lamina.conversation import AlreadyDecided, ConversationBusy, Conversations, Summary, stored_conversations
 from lamina.effect import message_of, tag_of
-from lamina.engine import EventsMissed, RunHandle, RunSuspended, Waiting
+from lamina.engine import EventsMissed, RunHandle, RunSuspended, Steered, Waiting
 from lamina.session import Session, SessionStore, stored_sessions
+from lamina.steering import Steering, stored_steering
 from lamina.store import Store
 
-Busy: TypeAlias = Literal["reject", "queue", "fork"]
+Busy: TypeAlias = Literal["reject", "queue", "fork", "steer"]
 
 
 @attrs.frozen
@@ -69,7 +70,10 @@ def keeping(app: AnyApp, target: str, place: StorePlace) -> tuple[AnyApp, StoreP
         UsageError: It keeps its own conversations and a store was named, or it keeps them where no session can be.
     """
     offered = app.plan().exports
-    if Conversations not in offered and Store not in offered:
+    own = Conversations in offered or Store in offered
+    if Steering not in offered and (Store in offered or not own):
+        app = app.provide(stored_steering())  # by which another process is reached
+    if not own:
         place.must_be_usable()
         return app.provide(place.layer()).program(kept), place
     if place.named:
@@ -207,7 +211,7 @@ def steps_after(choice: SessionChoice, session: str, cause: object) -> tuple[str
             return (f"lamina approvals list{words}", f"{choice.go_on()} --resume", f'{choice.go_on()} --busy fork "…"')
         case ConversationBusy():
             return (f'{choice.go_on()} --busy queue "…"', f'{choice.go_on()} --busy fork "…"')
-        case AlreadyDecided():
+        case AlreadyDecided() | Steered():
             return (f"lamina sessions show {shlex.quote(session)}{words}",)
         case _:
             return ()

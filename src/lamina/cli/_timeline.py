@@ -24,6 +24,7 @@ from lamina.engine import (
     RunCompleted,
     RunInterrupted,
     RunSuspended,
+    Steered,
     SteeringAdmitted,
     SteeringDelivered,
     TextDelta,
@@ -172,6 +173,9 @@ class Timeline:
                 head, style = f"completed early: {exhausted} used up", "bold yellow"
         elif isinstance(failure.cause, RunInterrupted):
             head, style = "interrupted", "bold yellow"
+        elif isinstance(failure.cause, Steered):
+            self._note("asked", f"said to the run {failure.cause.run}, which has the session")
+            head, style = "handed over: it goes into that run's next request", "bold green"
         elif isinstance(failure.cause, RunSuspended):
             for call in failure.cause.waiting:
                 self._waits(call)
