@@ -103,15 +103,18 @@ async def talking(
     ledger: Ledger | None = None,
     lease: float = 30.0,
     refuses: Callable[[int, tuple[Statement, ...]], bool] | None = None,
+    over: Callable[[Store], Store] | None = None,
+    close_timeout: float = 10.0,
 ) -> AsyncGenerator[Talk, None]:
     """Open a runtime over a test's database; one of several, where the store is durable."""
     noted = ledger or Ledger()
     async with place.open() as opened:
         store = opened if refuses is None else Faulty(opened, refuses)
+        store = store if over is None else over(store)
         app: Any = stored_conversations(clock=clock, lease=lease).provide(bind(Store).value(store))
         app = app | bind(Ledger).value(noted)
         app = app | bind(Approval).value(approval or DeferredApproval(same_process=not store.durable))
         if clock is not None:
             app = app | bind(Clock).value(clock)
-        async with build(app) as rt:
+        async with build(app, close_timeout=close_timeout) as rt:
             yield Talk(rt, await rt.run(the_conversations, None), noted)

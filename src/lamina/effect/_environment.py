@@ -141,6 +141,7 @@ class Environment:
 
     async def _wind_down(self) -> None:
         deadline = anyio.current_time() + self._close_timeout
+        self._settlements.hurry(deadline)
         with anyio.CancelScope(deadline=deadline):
             await self._settlements.wait_idle()
         self._hosts.stop(deadline)
@@ -171,7 +172,13 @@ class Environment:
         self._remember(program, scope)
         return scope
 
-    async def settle(self, work: Callable[[], Awaitable[T]], timeout: float | None = None) -> T:  # noqa: ASYNC109
+    async def settle(
+        self,
+        work: Callable[[], Awaitable[T]],
+        timeout: float | None = None,  # noqa: ASYNC109 - what it bounds goes on in another task
+        *,
+        patient: bool = False,
+    ) -> T:
         """Finish something though this task is cancelled, in a task that the environment owns.
 
         Use it to record what has happened already. The cancel is raised afterwards.
@@ -179,13 +186,14 @@ class Environment:
         Args:
             work: Makes what is awaited.
             timeout: Seconds, at most and by default `close_timeout`.
+            patient: Whether they count only from the moment on at which this task is cancelled, or the environment
+                closed: for what is waited for anyway, and has to be known once it has begun.
 
         Raises:
             TimeoutError: It took longer, and was cancelled.
         """
-        return await self._settlements.settle(
-            work, min(self._close_timeout if timeout is None else timeout, self._close_timeout)
-        )
+        seconds = min(self._close_timeout if timeout is None else timeout, self._close_timeout)
+        return await self._settlements.settle(work, seconds, patient=patient)
 
     async def _until_up(self, cells: Iterable[Cell]) -> None:
         """Wait until all are up, or one cannot be."""

@@ -36,6 +36,7 @@ from lamina.engine import (
     rulings,
 )
 from lamina.steering import SteeringClosed
+from lamina.store import StoreUnavailable
 
 Busy: TypeAlias = Literal["reject", "queue", "steer", "fork"]
 """What a run does whose conversation another run has: fail with `ConversationBusy`, wait for it, give it the input, or
@@ -161,7 +162,10 @@ async def _claim(
         for repair in claimed.repairs:
             log().warning("a conversation was repaired", conversation=conversation, repair=repair)
 
-    await owned(claim)
+    try:
+        await owned(claim)
+    except TimeoutError:  # the runtime is being closed; should it have the conversation, then for a lease only
+        return StoreUnavailable("timeout", in_doubt=True)
     return errors[0] if errors else None
 
 
@@ -202,7 +206,10 @@ async def take_up(
         answers.append(Success((resumed, restore(run, resumed))))
 
     run.journal = None  # until it has the conversation, it keeps nothing
-    await owned(resume)
+    try:
+        await owned(resume)
+    except TimeoutError:  # the runtime is being closed
+        return Failure(ConversationFailed(StoreUnavailable("timeout", in_doubt=True)))
     return answers[0]
 
 

@@ -93,6 +93,10 @@ class Core:
         """Run a settlement in a task that the environment owns."""
         await self.environment.settle(work, self.close_timeout)
 
+    async def see_through(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run what has to be known once it has begun in such a task; it takes as long as its caller waits."""
+        await self.environment.settle(work, self.close_timeout, patient=True)
+
 
 class Runtime(Generic[Have]):
     """Runs handlers and agents whose needs it has; made by `build` and `try_build`.
@@ -330,7 +334,7 @@ class Runtime(Generic[Have]):
         keeper = Keeper(run, run.prepared.clock)
 
         async def work() -> Result[Completed[Any], RunCause]:
-            taken = await take_up(run, place, suspended, given, core.settle)
+            taken = await take_up(run, place, suspended, given, core.see_through)
             if isinstance(taken, Failure):
                 return Failure(taken.failure())
             resumed, encoded = taken.unwrap()
@@ -445,7 +449,7 @@ class Runtime(Generic[Have]):
         keeper = Keeper(run, run.prepared.clock)
 
         async def move_in(opening: tuple[Record, ...]) -> RunCause | None:
-            refused = await enter_conversation(run, place, opening, core.lanes, core.settle)
+            refused = await enter_conversation(run, place, opening, core.lanes, core.see_through)
             if refused is None:
                 keeper.begin()
             return refused

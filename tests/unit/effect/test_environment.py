@@ -729,6 +729,47 @@ async def test_settle_outlasts_repeated_native_cancels() -> None:
     await environment.close()
 
 
+async def test_a_patient_settlement_has_its_time_from_the_callers_cancel_on() -> None:
+    environment = await opened(layer(A))
+    ended: list[str] = []
+
+    async def slow() -> str:
+        await anyio.sleep(0.05)
+        return "slow"
+
+    async def endless() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("cancelled")
+
+    assert await environment.settle(slow, 0.001, patient=True) == "slow"
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await environment.settle(endless, 0.01, patient=True)
+    assert (scope.cancelled_caught, ended) == (True, ["cancelled"])
+    await environment.close()
+
+
+async def test_close_ends_a_patient_settlement_whose_caller_nobody_cancels() -> None:
+    environment = Environment(plan(layer(A)), close_timeout=0.01)
+    await environment.open()
+    told: list[str] = []
+
+    async def wait() -> None:
+        try:
+            await environment.settle(anyio.sleep_forever, patient=True)
+        except TimeoutError:
+            told.append("in time")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(wait)
+        await checkpoint()
+        await checkpoint()
+        await environment.close()
+    assert told == ["in time"]
+
+
 async def test_close_waits_for_settlements_before_it_releases() -> None:
     ledger = Ledger()
     environment = await opened(resource(ledger, A))
