@@ -408,8 +408,9 @@ async def test_a_lease_is_renewed_while_a_tool_takes_longer_and_nobody_takes_ove
         await entered.wait()
         for _ in range(20):
             async with asyncio.timeout(20):
-                while clock.pending < 2:  # the run's own deadline, and the next renewal; an answer may be under way
-                    await asyncio.sleep(0.001)  # noqa: ASYNC110 - a clock has no event for it
+                # The run's own deadline, and the next renewal: an answer may be under way.
+                while clock.pending < 2:  # noqa: ASYNC110 - a clock has no event for it
+                    await asyncio.sleep(0.001)
             before = (await talk.conversations.claim("c", "other")).failure().until  # type: ignore[union-attr]
             await clock.advance(10)
             for _ in range(2_000):  # the renewal may be in the store's own thread
