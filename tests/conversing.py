@@ -105,6 +105,7 @@ async def talking(
     refuses: Callable[[int, tuple[Statement, ...]], bool] | None = None,
     over: Callable[[Store], Store] | None = None,
     close_timeout: float = 10.0,
+    more: Any = None,
 ) -> AsyncGenerator[Talk, None]:
     """Open a runtime over a test's database; one of several, where the store is durable."""
     noted = ledger or Ledger()
@@ -116,5 +117,7 @@ async def talking(
         app = app | bind(Approval).value(approval or DeferredApproval(same_process=not store.durable))
         if clock is not None:
             app = app | bind(Clock).value(clock)
+        if more is not None:
+            app = app | more
         async with build(app, close_timeout=close_timeout) as rt:
             yield Talk(rt, await rt.run(the_conversations, None), noted)

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
+from lamina.audit import Audit
 from lamina.call import Authorization
 from lamina.conversation import Conversations, Journal
 from lamina.effect import Clock, Declaration, Ids, Layer, Problem, Program, Requirement, Where
 from lamina.model import LanguageModel
+from lamina.redaction import Secrets
 from lamina.steering import Steering
+from lamina.telemetry import Telemetry
 from lamina.tools import requirements_of
 
 if TYPE_CHECKING:
@@ -61,7 +64,7 @@ class Binding(Program[In], Generic[In, I, O]):
         yield Requirement(LanguageModel, "its model", self.where, write="agent.on(bind(LanguageModel).to(...))")
         for tool in agent.toolkit:
             yield from requirements_of(tool)
-        for optional in (Clock, Ids, Authorization, Journal, Conversations):
+        for optional in (Clock, Ids, Authorization, Journal, Conversations, Secrets, Telemetry, Audit):
             yield Requirement(optional, "its runs", agent.where, optional=True)
         # What only `busy="steer"` asks for is found at preflight.
         steers = agent.policy.steering

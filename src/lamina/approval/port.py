@@ -13,6 +13,7 @@ from returns.result import Result
 from lamina.call import CallKey, ExecutionClass
 from lamina.effect import ConstructionError, Problem, Value, caller_where, tagged
 from lamina.schema import JsonValue
+from lamina.telemetry import observed
 
 I = TypeVar("I")  # noqa: E741 - the tool's input
 Risk: TypeAlias = Literal["low", "medium", "high", "critical"]
@@ -162,6 +163,7 @@ class ApprovalUnavailable:
     why: str
 
 
+@observed("approval")
 class Approval(ABC):
     """Decides whether one call may start.
 

@@ -11,6 +11,7 @@ import attrs
 from lamina.call._key import CallKey, ExecutionClass
 from lamina.call._outcome import ToolRejected
 from lamina.effect import Value, log
+from lamina.telemetry import observed
 
 LONGEST_REASON = 2_048
 """Characters of what a host says of a refusal: it goes to the model and into the history."""
@@ -42,6 +43,7 @@ class NotAllowed(Value):
 AuthorizationAnswer: TypeAlias = Allowed | NotAllowed
 
 
+@observed("authorization")
 class Authorization(ABC):
     """The host's authorization policy, a service that applies to every tool call of the runtime that offers it.
 

@@ -15,6 +15,7 @@ from lamina.conversation._records import ApprovalDecided, Record
 from lamina.conversation._shelf import Shelf
 from lamina.conversation.port import LONGEST_PAGE, Claim, Conversations, Entry, Pending, Resumed, Summary, Tail
 from lamina.effect import Clock, ConstructionError, Layer, Problem, SystemClock, caller_where, layer
+from lamina.redaction import Secrets
 from lamina.store import Store
 
 LEASE = 30.0
@@ -31,10 +32,12 @@ class StoredConversations(Conversations):
             fraction of the lease. Where they do not, a conversation may be taken over too early; the run that had it
             is fenced off all the same.
         lease: Seconds for which an append or a renewal keeps a conversation.
+        secrets: What must not be in a decision that comes from outside a run; a run's records are clean already.
     """
 
-    def __init__(self, store: Store, clock: Clock, lease: float = LEASE) -> None:
+    def __init__(self, store: Store, clock: Clock, lease: float = LEASE, secrets: Secrets | None = None) -> None:
         self.durable = store.durable
+        self._secrets = secrets or Secrets()
         self._shelf = Shelf(store, clock, lease)
 
     async def claim(
@@ -72,7 +75,8 @@ class StoredConversations(Conversations):
         principal: str | None = None,
     ) -> Result[ApprovalDecided, DecideError]:
         """Record a decision from outside; see `Conversations.decide`."""
-        return await _deciding.decide(self._shelf, conversation, run, call, decision, arguments_digest, principal)
+        clean = self._secrets.redact_in(decision)
+        return await _deciding.decide(self._shelf, conversation, run, call, clean, arguments_digest, principal)
 
     async def abort(
         self, conversation: str, run: str, *, principal: str | None = None
@@ -117,12 +121,16 @@ class StoredConversations(Conversations):
         return await _looking.verify(self._shelf, conversation, principal)
 
 
-def stored_conversations(*, lease: float = LEASE, clock: Clock | None = None) -> Layer[Store, Conversations, Never]:
+def stored_conversations(
+    *, lease: float = LEASE, clock: Clock | None = None, secrets: Secrets | None = None
+) -> Layer[Store, Conversations, Never]:
     """Offer conversations in whatever store there is.
 
     Args:
         lease: Seconds for which an append keeps a conversation; a run that appends nothing for longer renews it.
         clock: What leases are measured by; None is the machine's own.
+        secrets: What must not be in a decision that comes from outside a run; give the value that is bound as the
+            runtime's `Secrets`.
 
     Raises:
         ConstructionError: The lease is no positive, finite number of seconds.
@@ -137,6 +145,6 @@ def stored_conversations(*, lease: float = LEASE, clock: Clock | None = None) ->
         raise ConstructionError([Problem("CONVERSATIONS", "stored_conversations", (line,))])
 
     def conversations(store: Store) -> Conversations:
-        return StoredConversations(store, clock or SystemClock(), lease)
+        return StoredConversations(store, clock or SystemClock(), lease, secrets)
 
     return layer(conversations)

@@ -34,7 +34,9 @@ from lamina.engine._digest import digest_of
 from lamina.engine._events import ApprovalDecided, ApprovalRequested
 from lamina.engine._failures import ApprovalDenied, RunSuspended, Waiting
 from lamina.engine._prepared import Compiled
+from lamina.engine._record import approval, asked, unasked
 from lamina.engine._run import Call, Run
+from lamina.redaction import Secrets
 
 LONGEST_NAME = 256
 """Characters of a name that are kept."""
@@ -73,15 +75,16 @@ def _request_for(run: Run, call: Call) -> ApprovalRequest | None:
     """Make the request of a call, if it needs one; a callable of the tool's `Ask` that breaks is the tool's defect."""
     if call.outcome is not None or call.tool is None or call.tool.tool.ask is None:
         return None
-    ask, agent = call.tool.tool.ask, run.prepared.agent
+    ask, agent, secrets = call.tool.tool.ask, run.prepared.agent, run.prepared.secrets
     try:
         if ask.when is not None and not ask.when(call.input):
             return None
-        summary, (targets, more) = _summary(ask, call), _targets(ask, call)
+        summary, (targets, more) = secrets.redact_text(_summary(ask, call)), _targets(ask, call, secrets)
         expires = None if ask.expires is None else run.prepared.clock.now() + timedelta(seconds=ask.expires)
     except Exception:
         log().exception("the tool's Ask broke; the call does not run", tool=call.name, call=str(call.key))
         call.outcome = ToolDefect("raised")
+        unasked(run, call, "raised")
         return None
     return ApprovalRequest(
         id=f"approval:{call.key}",
@@ -94,7 +97,9 @@ def _request_for(run: Run, call: Call) -> ApprovalRequest | None:
         targets=targets,
         more_targets=more,
         risk=ask.risk,
-        preview=cast("ToolSuccess", bound(ToolSuccess(readable(call.arguments)), LARGEST_PREVIEW)).value,
+        preview=cast(
+            "ToolSuccess", bound(ToolSuccess(secrets.redact(readable(call.arguments))), LARGEST_PREVIEW)
+        ).value,
         arguments_digest=digest_of(call.arguments),
         recoverable=ask.recoverable,
         expires_at=expires,
@@ -108,12 +113,12 @@ def _summary(ask: Ask[Any], call: Call) -> str:
     return ask.summary if isinstance(ask.summary, str) else str(ask.summary(call.input))
 
 
-def _targets(ask: Ask[Any], call: Call) -> tuple[tuple[str, ...], bool]:
+def _targets(ask: Ask[Any], call: Call, secrets: Secrets) -> tuple[tuple[str, ...], bool]:
     """Give the targets that are shown, and whether that is not all of them."""
     if ask.targets is None:
         return (), False
     # One more than is shown is asked for: a source without end has to stop somewhere.
-    named = [str(target) for target in islice(ask.targets(call.input), MOST_TARGETS + 1)]
+    named = [secrets.redact_text(str(target)) for target in islice(ask.targets(call.input), MOST_TARGETS + 1)]
     shown: list[str] = []
     room = LARGEST_TARGETS
     for target in named[:MOST_TARGETS]:
@@ -135,6 +140,7 @@ async def _decide(
     where = {"turn": call.key.turn, "call": call.key.call, "tool": tool}
     if emit is not None:
         emit(ApprovalRequested, **where, summary=request.summary, risk=request.risk)
+    asked(run, call)
     if (covers := covering.get(tool)) is not None:
         return await honour(run, call, request, said(covers), under=covers.approval_id)
     decision = await _ask(run, cast("Compiled", run.prepared.approve), call, request)
@@ -183,6 +189,7 @@ async def honour(
         decision: What was decided.
         under: The request whose decision, which covers the tool, this is; None where the request was decided itself.
     """
+    decision = run.prepared.secrets.redact_in(decision)
     verdict, by, reason = _in_words(decision)
     covers = not isinstance(decision, Expired) and decision.covers == "tool" and under is None
     record = DecisionRecorded(
@@ -204,7 +211,7 @@ async def honour(
 
 def act_on(run: Run, call: Call, request: ApprovalRequest, record: DecisionRecorded) -> ApprovalDenied | None:
     """Act on a decision that is recorded; give the denial, where that ends the run."""
-    call.ruling = record
+    call.ruling = record = run.prepared.secrets.redact_in(record)  # one that was made elsewhere may not be clean
     if record.tool is not None:
         run.blanket[record.tool] = stronger(run.blanket.get(record.tool), record)
     if record.decision == "approved":
@@ -217,7 +224,9 @@ def act_on(run: Run, call: Call, request: ApprovalRequest, record: DecisionRecor
     if run.emit is not None:
         where = {"turn": call.key.turn, "call": call.key.call, "tool": request.tool}
         run.emit(ApprovalDecided, **where, decision=record.decision, by=record.by)
-    if call.outcome is None or request.recoverable:
+    ends = not (call.outcome is None or request.recoverable)
+    approval(run, call, record, ends=ends)
+    if not ends:
         return None
     return ApprovalDenied(call.key, request.tool, record.reason)
 

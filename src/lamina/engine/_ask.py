@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from returns.result import Failure, Result
+from returns.result import Failure
 
 from lamina.engine._events import ModelStarted
 from lamina.engine._events import ReasoningDelta as ReasoningWritten
 from lamina.engine._events import TextDelta as TextWritten
+from lamina.engine._observe import model_ended
+from lamina.engine._redact import Answer, Deltas, clean_answer
 from lamina.engine._run import Run
 from lamina.engine._status import status_line
 from lamina.model import (
     Message,
-    ModelError,
-    ModelProtocolError,
     ModelRequest,
-    ModelResponse,
     Reasoning,
     ReasoningDelta,
+    ReasoningEnd,
     Reducer,
     ResponsePart,
     StreamPart,
-    Text,
-    TextDelta,
     UserMessage,
     reduce,
 )
+from lamina.telemetry import UNOBSERVED, Watched, is_observed, observe_model
 
 _FIRST_PAUSE = 0.5
 
@@ -33,9 +32,7 @@ class _Broken(BaseException):
     """Ends a stream whose parts break the protocol; adapters let it pass, as they must for whatever `emit` raises."""
 
 
-async def ask_model(
-    run: Run, instructions: Message, *, tools: bool
-) -> Result[ModelResponse, ModelError | ModelProtocolError]:
+async def ask_model(run: Run, instructions: Message, *, tools: bool) -> Answer:
     """Send the next request; a passing failure before the first part is retried as the policy allows.
 
     Args:
@@ -43,8 +40,20 @@ async def ask_model(
         instructions: The agent's own, for this run.
         tools: Whether the model may call tools.
     """
-    prepared, turn = run.prepared, run.state.turn + 1
+    turn, secrets = run.state.turn + 1, run.prepared.secrets
     request = _request(run, instructions, tools=tools)
+    if is_observed():
+        model = run.prepared.model
+        with observe_model(turn, streamed=run.emit is not None, provider=model.provider, model=model.model) as watched:
+            answer = await _ask(run, request, turn, watched)
+            model_ended(watched, answer)
+    else:
+        answer = await _ask(run, request, turn, UNOBSERVED)
+    return clean_answer(secrets, answer) if secrets.active else answer
+
+
+async def _ask(run: Run, request: ModelRequest, turn: int, watched: Watched) -> Answer:
+    prepared = run.prepared
     retries = 0
     while True:
         if run.emit is None:
@@ -72,17 +81,19 @@ async def ask_model(
         if not (error.retryable and untouched and retries < prepared.policy.model_retries and pause < left):
             return Failure(error)
         retries += 1
+        watched.retried()
         await prepared.clock.sleep(pause)
 
 
 class _Stream:
     """Takes the parts of one streamed response: reduces them, and tells the observers what is being written."""
 
-    __slots__ = ("_run", "_turn", "broken", "reducer", "touched")
+    __slots__ = ("_deltas", "_run", "_turn", "broken", "reducer", "touched")
 
     def __init__(self, run: Run, turn: int) -> None:
         self._run = run
         self._turn = turn
+        self._deltas = Deltas(run.prepared.secrets)
         self.reducer = Reducer()
         self.touched = False
         self.broken = False
@@ -95,15 +106,16 @@ class _Stream:
         emit = self._run.emit
         if emit is None:
             return
-        if isinstance(part, TextDelta | Text):  # a provider may send a text whole
-            emit(TextWritten, turn=self._turn, text=part.text)
-        elif isinstance(part, ReasoningDelta | Reasoning):
-            emit(ReasoningWritten, turn=self._turn, text=part.text)
+        text = self._deltas.of(part)
+        if text is not None:
+            thought = isinstance(part, ReasoningDelta | ReasoningEnd | Reasoning)
+            emit(ReasoningWritten if thought else TextWritten, turn=self._turn, text=text)
 
 
 def _request(run: Run, instructions: Message, *, tools: bool) -> ModelRequest:
     prepared, said = run.prepared, run.transcript.messages
-    contract, after = prepared.contract, run.transcript.after_system
+    shown = prepared.constants.without(prepared.secrets) if prepared.secrets.active else prepared.constants.written
+    contract, after = shown.contract, run.transcript.after_system
     status = (UserMessage.of(status_line(run)),) if prepared.policy.run_status == "appended" else ()
     # With no tools allowed they are still shown: the history holds calls of theirs.
     return ModelRequest(
@@ -113,7 +125,7 @@ def _request(run: Run, instructions: Message, *, tools: bool) -> ModelRequest:
             if after
             else (instructions, *contract, *said, *status)
         ),
-        tools=prepared.specs,
-        tool_choice="auto" if tools or not prepared.specs else "none",
-        output=prepared.output,
+        tools=shown.tools,
+        tool_choice="auto" if tools or not shown.tools else "none",
+        output=shown.output,
     )

@@ -12,6 +12,7 @@ from lamina.engine._check import check
 from lamina.engine._declare import declare, open_batch
 from lamina.engine._execute import execute
 from lamina.engine._failures import RunCause, RunSuspended, ToolFailed
+from lamina.engine._record import budget
 from lamina.engine._run import Call, Run
 from lamina.engine._settle import close_batch, cut_off, settle, tell
 from lamina.model import ModelResponse
@@ -56,6 +57,7 @@ def refuse_batch(run: Run, response: ModelResponse) -> None:
     run.later(ResponseDeclared(run.id, run.state.turn, response.message, response.usage))
     for call in run.batch:
         call.outcome = ToolRejected("budget")
+        budget(run, call, run.state.exhausted)
         run.later(ResultSettled(call.key, call.outcome))
         tell(run, call)
     close_batch(run)

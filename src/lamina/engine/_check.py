@@ -11,6 +11,8 @@ from lamina.call import (
     decode,
     resolve,
 )
+from lamina.engine._prepared import Compiled, Given
+from lamina.engine._record import authorization, availability
 from lamina.engine._run import Call, Run
 
 
@@ -24,7 +26,9 @@ async def check(run: Run, call: Call) -> None:
     call.tool = found
     available = found.available
     if available is not None:
-        call.outcome = await check_available(lambda: available(None, given), call.name)
+        asked = _Asked(available, None, given)
+        call.outcome = await check_available(asked, call.name)
+        availability(run, call, broke=asked.broke)
         if call.outcome is not None:
             return
     decoded = decode(found.tool.input, call.arguments)
@@ -35,4 +39,25 @@ async def check(run: Run, call: Call) -> None:
     authorize = prepared.authorize
     if authorize is not None:
         request = AuthorizationRequest(call.key, prepared.agent.id, call.name, decoded, found.tool.execution)
-        call.outcome = await check_authorized(lambda asked: authorize(asked, given), request)
+        asked = _Asked(authorize, request, given)
+        call.outcome = await check_authorized(asked, request)
+        authorization(run, call, broke=asked.broke)
+
+
+class _Asked:
+    """Asks whoever decides, and knows whether it broke: that and a no have one outcome, and two reasons."""
+
+    __slots__ = ("_about", "_ask", "_given", "broke")
+
+    def __init__(self, ask: Compiled, about: object, given: Given) -> None:
+        self._ask = ask
+        self._about = about
+        self._given = given
+        self.broke = False
+
+    async def __call__(self, _: object = None) -> object:
+        try:
+            return await self._ask(self._about, self._given)
+        except Exception:
+            self.broke = True
+            raise

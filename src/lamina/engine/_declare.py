@@ -32,7 +32,9 @@ async def declare(run: Run, response: ModelResponse) -> bool:
 def open_batch(run: Run, response: ModelResponse) -> None:
     """Make the calls of a response the run's open batch."""
     turn = run.state.turn
-    run.batch = [Call(CallKey(run.id, turn, declared.id), declared) for declared in response.calls]
+    run.batch = [
+        Call(CallKey(run.id, turn, declared.id), declared, place) for place, declared in enumerate(response.calls)
+    ]
     run.transcript.open(response.message)
     if run.emit is not None:
         for call in run.batch:

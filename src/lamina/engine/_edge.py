@@ -26,12 +26,15 @@ from lamina.engine._failures import (
     SteeringFailed,
 )
 from lamina.engine._loop import completion_event
+from lamina.engine._observe import run_ended
+from lamina.engine._record import policy
 from lamina.engine._resume import suspended_state
 from lamina.engine._run import Call, Run
 from lamina.engine._seam import Seam
 from lamina.engine._settle import close_interrupted, settle, tell
 from lamina.engine._steer import end_seam, pause_seam
 from lamina.store import StoreUnavailable
+from lamina.telemetry import observe_run
 
 Settle: TypeAlias = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 """Runs a settlement to its end in a task that the runtime owns, through repeated cancellations."""
@@ -39,7 +42,7 @@ Ended: TypeAlias = Result[Completed[Any], RunCause]  # Any: the agent's output
 
 
 async def run_to_end(
-    run: Run, work: Callable[[], Awaitable[Ended]], settle_in: Settle
+    run: Run, work: Callable[[], Awaitable[Ended]], settle_in: Settle, conversation: str | None = None
 ) -> Result[Completed[Any], RunFailure]:
     """Take a run to its one ending.
 
@@ -50,8 +53,19 @@ async def run_to_end(
         run: The run.
         work: Interprets it, from its input or from where it was suspended.
         settle_in: What runs the settlement.
+        conversation: The conversation that it is to be in, for telemetry.
     """
-    with run.interruption.enter(run.prepared.clock, run.began + run.prepared.policy.max_duration):
+    prepared = run.prepared
+    if prepared.telemetry is not None:
+        run.watched = observe_run(
+            prepared.telemetry,
+            run=run.id,
+            agent=prepared.agent.id,
+            conversation=conversation,
+            secrets=prepared.secrets,
+            clock=prepared.clock,
+        )
+    with run.watched, run.interruption.enter(prepared.clock, run.began + prepared.policy.max_duration):
         try:
             try:
                 ended = await work()
@@ -175,17 +189,23 @@ def _suspension(ended: Ended) -> RunSuspended | None:
 def _tell_ending(run: Run, ended: Ended) -> Result[Completed[Any], RunFailure]:
     if run.seam is not None:
         run.seam.ready.set()
+    if run.watched.live:
+        run_ended(run, ended)
     if not isinstance(ended, Failure):
         run.ended = Success(ended.unwrap())
         completion_event(run, ended.unwrap())
         return run.ended
-    cause = ended.failure()
+    secrets = run.prepared.secrets
+    cause = secrets.redact_in(ended.failure())
+    if isinstance(cause, PolicyExceeded):
+        policy(run, cause)
     run.ended = Failure(run.failure(cause))
     if run.emit is not None:
+        message = secrets.redact_text(message_of(cause))
         if isinstance(cause, RunInterrupted):
-            run.emit(RunStopped, message=message_of(cause))
+            run.emit(RunStopped, message=message)
         elif isinstance(cause, RunSuspended):
-            run.emit(RunAwaitsDecision, message=message_of(cause), calls=tuple([each.call for each in cause.waiting]))
+            run.emit(RunAwaitsDecision, message=message, calls=tuple([each.call for each in cause.waiting]))
         else:
-            run.emit(RunFailed, error_tag=tag_of(cause), message=message_of(cause))
+            run.emit(RunFailed, error_tag=tag_of(cause), message=message)
     return run.ended

@@ -27,6 +27,7 @@ from lamina.engine._machine import (
     warnings,
 )
 from lamina.engine._output import decode_answer, repair_message
+from lamina.engine._redact import clean_input
 from lamina.engine._run import Run
 from lamina.engine._steer import before_request, goes_on, open_seam
 from lamina.model import AssistantMessage, ModelResponse, SystemMessage, UserMessage
@@ -43,12 +44,13 @@ async def interpret(run: Run, given: object, enter: Enter | None = None) -> Resu
         given: The agent's input, not yet encoded.
         enter: Commits the opening; None where nothing keeps records.
     """
-    agent = run.prepared.agent
+    agent, secrets = run.prepared.agent, run.prepared.secrets
     encoded = agent.input.encode(given)
     if isinstance(encoded, Failure):
         return Failure(AgentInputError(encoded.failure().problems))
-    run.input = encoded.unwrap()
+    run.input = secrets.redact(encoded.unwrap())
     text = str(run.input) if agent.plain_input else agent.input.encode_json(given).unwrap().decode()
+    text = clean_input(secrets, text)
     system = instructions_for(run, given)
     if enter is not None:
         opening = (RunBegan(run.id, agent.id), InputRecorded(run.id, f"{run.id}:0", "user", run.author, text))
@@ -69,7 +71,7 @@ def instructions_for(run: Run, given: object) -> SystemMessage:
     instructions = agent.instructions if isinstance(agent.instructions, str) else agent.instructions(given)
     if not isinstance(instructions, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a function may err
         raise TypeError("the agent's instructions gave something else than a text")
-    return SystemMessage(instructions)
+    return SystemMessage(run.prepared.secrets.redact_text(instructions))
 
 
 async def drive(
@@ -99,7 +101,7 @@ async def drive(
                 if isinstance(asked, Failure):
                     return Failure(asked.failure())
                 response = asked.unwrap()
-                answer = None if response.calls else decode_answer(agent, response.text)
+                answer = None if response.calls else decode_answer(agent, response.text, run.prepared.secrets)
                 run.state, decision = responded(run.state, policy, response, answer)
                 if emit is not None and not isinstance(decision, Fail):
                     tell_of_provider(run, response)
@@ -149,7 +151,7 @@ def completion_event(run: Run, completed: Completed[Any]) -> None:
         agent = run.prepared.agent
         answer = run.transcript.messages[-1]
         text = answer.text if isinstance(answer, AssistantMessage) else ""
-        output = text if agent.plain_output else readable(text)
+        output = text if agent.plain_output else run.prepared.secrets.redact(readable(text))
         run.emit(
             RunCompleted,
             output=output,

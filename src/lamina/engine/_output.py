@@ -8,14 +8,17 @@ from returns.result import Failure, Result, Success
 
 from lamina.agent import Agent
 from lamina.model import UserMessage
+from lamina.redaction import Secrets
 
 
-def decode_answer(agent: Agent[Any, Any, Any], text: str) -> Result[object, tuple[str, ...]]:
-    """Decode an answer; the failure is every problem, as `$.path: why`."""
+def decode_answer(agent: Agent[Any, Any, Any], text: str, secrets: Secrets) -> Result[object, tuple[str, ...]]:
+    """Decode an answer; the failure is every problem, as `$.path: why`. What JSON escapes hid is redacted, too."""
     if agent.plain_output:
         return Success(text)
     decoded = agent.output.decode_json(text)
-    return Failure(decoded.failure().problems) if isinstance(decoded, Failure) else Success(decoded.unwrap())
+    if isinstance(decoded, Failure):
+        return Failure(secrets.redact_in(decoded.failure().problems))
+    return Success(secrets.redact_in(decoded.unwrap()))
 
 
 def repair_message(problems: tuple[str, ...]) -> UserMessage:

@@ -13,11 +13,14 @@ from returns.result import Result
 
 from lamina.agent import Agent, AgentPolicy, Binding
 from lamina.approval import Approval, ApprovalDecision, ApprovalRequest, ApprovalUnavailable
+from lamina.audit import Audit
 from lamina.call import Authorization, AuthorizationAnswer, AuthorizationRequest
 from lamina.conversation import Conversations, Journal
 from lamina.effect import Clock, ConstructionError, Ids, Need, Problem, Scope, SystemClock, SystemIds, name_of
 from lamina.model import LanguageModel, Message, OutputSpec, SystemMessage, ToolSpec
+from lamina.redaction import Secrets
 from lamina.steering import Steering
+from lamina.telemetry import Telemetry
 from lamina.tools import ConcurrencyGroup, Tool
 
 S = TypeVar("S")
@@ -31,7 +34,7 @@ _CONTRACT = (
 )
 
 
-_FOR_RUNS: tuple[type[Any], ...] = (LanguageModel, Clock, Ids, Journal, Steering)
+_FOR_RUNS: tuple[type[Any], ...] = (LanguageModel, Clock, Ids, Journal, Steering, Secrets, Telemetry, Audit)
 
 
 class Permits:
@@ -73,11 +76,45 @@ class PreparedTool:
 
 
 @attrs.frozen(eq=False)
+class Shown:
+    """What every request of an agent shows its model besides what was said."""
+
+    tools: tuple[ToolSpec, ...]
+    contract: tuple[Message, ...]
+    output: OutputSpec | None
+
+
+class Constants:
+    """What an agent shows its model, without secrets: looked through once for each set of them.
+
+    Attributes:
+        written: As it is written.
+    """
+
+    __slots__ = ("_clean", "_known", "written")
+
+    def __init__(self, written: Shown) -> None:
+        self.written = self._clean = written
+        self._known: object = None
+
+    def without(self, secrets: Secrets) -> Shown:
+        """Give it without what is known as a secret now."""
+        known = secrets.matcher()
+        if known is not self._known:
+            self._clean, self._known = secrets.redact_in(self.written), known
+        return self._clean
+
+
+@attrs.frozen(eq=False)
 class PreparedAgent:
     """An agent whose services are found.
 
     Attributes:
         admit: `await admit(None, ())` raises where the runtime is not open any more.
+        constants: What every request shows the model.
+        secrets: What must not leave; nothing where the runtime offers none.
+        telemetry: Where operations are told, if anywhere.
+        audit: Where decisions are kept, if anywhere.
     """
 
     admit: Compiled
@@ -85,9 +122,7 @@ class PreparedAgent:
     policy: AgentPolicy
     model: LanguageModel
     tools: Mapping[str, PreparedTool]
-    specs: tuple[ToolSpec, ...]
-    contract: tuple[Message, ...]
-    output: OutputSpec | None
+    constants: Constants
     approve: Compiled | None
     authorize: Compiled | None
     conversations: Conversations | None
@@ -96,6 +131,9 @@ class PreparedAgent:
     steering: Steering | None
     clock: Clock
     ids: Ids
+    secrets: Secrets
+    telemetry: Telemetry | None
+    audit: Audit | None
 
 
 async def _ask_approval(request: ApprovalRequest, approval: Approval) -> Result[ApprovalDecision, ApprovalUnavailable]:
@@ -116,15 +154,20 @@ def prepare(binding: Binding[Any, Any, Any], scope: Scope, permits: Permits) -> 
     if problems := list(short_lived(binding, for_request)):
         raise ConstructionError(problems)
     conversations = _service(scope, Conversations) if scope.offers(Conversations) else None
+    output = None if schema is None else OutputSpec("answer", schema)
+    model = _service(scope, LanguageModel)
+    if scope.offers(Secrets):
+        secrets = _service(scope, Secrets)
+        model.register_secrets(secrets)
+    else:
+        secrets = Secrets()
     return PreparedAgent(
         admit=scope.compile((), _admitted),
         agent=agent,
         policy=agent.policy,
-        model=_service(scope, LanguageModel),
+        model=model,
         tools=tools,
-        specs=tuple(each.tool.spec for each in tools.values()),
-        contract=contract,
-        output=None if schema is None else OutputSpec("answer", schema),
+        constants=Constants(Shown(tuple(each.tool.spec for each in tools.values()), contract, output)),
         approve=_compiled(scope, Approval, _ask_approval),
         authorize=_compiled(scope, Authorization, _ask_authorization),
         conversations=conversations,
@@ -133,6 +176,9 @@ def prepare(binding: Binding[Any, Any, Any], scope: Scope, permits: Permits) -> 
         steering=_service(scope, Steering) if scope.offers(Steering) else None,
         clock=_service(scope, Clock) if scope.offers(Clock) else SystemClock(),
         ids=_service(scope, Ids) if scope.offers(Ids) else SystemIds(),
+        secrets=secrets,
+        telemetry=_service(scope, Telemetry) if scope.offers(Telemetry) else None,
+        audit=_service(scope, Audit) if scope.offers(Audit) else None,
     )
 
 

@@ -20,6 +20,8 @@ from lamina.engine._events import RunStarted
 from lamina.engine._failures import ApprovalDenied, Completed, RunCause
 from lamina.engine._loop import drive, instructions_for
 from lamina.engine._machine import State, settled
+from lamina.engine._record import unasked
+from lamina.engine._redact import clean_history, clean_response
 from lamina.engine._ruling import Decisions, Ruling, rulings
 from lamina.engine._run import Call, Run
 from lamina.engine._steer import open_seam
@@ -69,7 +71,7 @@ def restore(run: Run, resumed: Resumed) -> object:
     run.input = found.input
     run.suspensions = resumed.nth
     run.blanket = dict(resumed.blanket)
-    run.transcript = Transcript(resumed.claim.history)
+    run.transcript = Transcript(clean_history(run.prepared.secrets, resumed.claim.history))
     run.journal = resumed.claim.log
     return cast("object", given.unwrap())
 
@@ -95,7 +97,8 @@ async def interpret_resumed(
         run.emit(RunStarted)
     message = resumed.response
     assert message is not None, "a suspension always has an open batch"
-    response = ModelResponse(message, message.calls, message.text, "tool-calls", Usage(0, 0))
+    declared = ModelResponse(message, message.calls, message.text, "tool-calls", Usage(0, 0))
+    response = clean_response(run.prepared.secrets, declared)
     open_batch(run, response)
     ended_by: ApprovalDenied | None = None
     ruled = rulings(resumed, decisions, shown, run.prepared.clock.now())
@@ -110,7 +113,7 @@ async def interpret_resumed(
 async def _again(run: Run, call: Call, resumed: Resumed, ruling: Ruling | None) -> ApprovalDenied | None:
     identity = call.key.call
     if identity in resumed.outcomes:
-        call.outcome, call.settled = resumed.outcomes[identity], True
+        call.outcome, call.settled = run.prepared.secrets.redact_in(resumed.outcomes[identity]), True
         return None
     await check(run, call)
     asked = resumed.requests.get(identity)
@@ -119,12 +122,14 @@ async def _again(run: Run, call: Call, resumed: Resumed, ruling: Ruling | None) 
     if asked is None:
         if _asks(call):
             call.outcome = ToolRejected("denied", "The call was never shown to anybody.")
+            unasked(run, call, "never-asked")
         return None
     request = asked.request
     # The clock may have been set back since it was looked whether everything is decided.
     ruling = ruling or Ruling(decision=Expired(), arguments_digest=request.arguments_digest)
     if not digest_of(call.arguments) == request.arguments_digest == ruling.arguments_digest:
         call.outcome = ToolRejected("denied", "The arguments are not those that were decided on.")
+        unasked(run, call, "other-arguments")
         return None
     call.rulings = resumed.recorded.get(identity, 0)
     if ruling.recorded is not None:

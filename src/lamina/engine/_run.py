@@ -17,6 +17,7 @@ from lamina.engine._prepared import Given, PreparedAgent, PreparedTool
 from lamina.engine._seam import Seam
 from lamina.model import ToolCall
 from lamina.schema import JsonValue
+from lamina.telemetry import UNOBSERVED, Watched
 
 
 class Call:
@@ -29,6 +30,7 @@ class Call:
         "key",
         "name",
         "outcome",
+        "place",
         "ruling",
         "rulings",
         "settled",
@@ -36,8 +38,9 @@ class Call:
         "tool",
     )
 
-    def __init__(self, key: CallKey, declared: ToolCall) -> None:
+    def __init__(self, key: CallKey, declared: ToolCall, place: int) -> None:
         self.key = key
+        self.place = place
         self.name = declared.name
         self.arguments = declared.arguments
         self.tool: PreparedTool | None = None
@@ -74,6 +77,7 @@ class Run:
         "suspensions",
         "transcript",
         "unsure",
+        "watched",
     )
 
     def __init__(
@@ -100,6 +104,7 @@ class Run:
         self.seam = None if takes is None else Seam(takes)
         self.unsure: list[tuple[Record, ...]] = []
         self.ended: Result[Completed[Any], RunFailure] | None = None
+        self.watched: Watched = UNOBSERVED
 
     def elapsed(self) -> float:
         """Seconds since the run began."""

@@ -15,7 +15,10 @@ async def settle(run: Run, call: Call) -> None:
     outcome = call.outcome
     if outcome is None:
         return
-    if run.journal is not None:
+    secrets = run.prepared.secrets
+    if secrets.active and not isinstance(outcome, ToolSuccess | ToolFailure):  # those were redacted before the cut
+        outcome = call.outcome = secrets.redact_in(outcome)
+    if run.journal is not None and not call.settled:
         await run.commit(ResultSettled(call.key, outcome))
     tell(run, call)
 
@@ -31,7 +34,13 @@ def tell(run: Run, call: Call) -> None:
         run.emit(ToolCallSucceeded, **where, result=outcome.value)
         return
     error_tag = tag_of(outcome.error) if isinstance(outcome, ToolFailure) else tag_of(outcome)
-    run.emit(ToolCallFailed, **where, outcome=tag_of(outcome), error_tag=error_tag, message=outcome.message)
+    run.emit(
+        ToolCallFailed,
+        **where,
+        outcome=tag_of(outcome),
+        error_tag=error_tag,
+        message=run.prepared.secrets.redact_text(outcome.message),
+    )
 
 
 def close_batch(run: Run) -> list[Outcome]:

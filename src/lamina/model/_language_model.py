@@ -12,6 +12,7 @@ from lamina.model._errors import ModelError
 from lamina.model._parts import ResponsePart
 from lamina.model._request import ModelRequest
 from lamina.model._stream import StreamPart
+from lamina.redaction import Secrets
 
 Emit: TypeAlias = Callable[[StreamPart], None]
 """Where a stream's parts go; it does not wait."""
@@ -45,6 +46,13 @@ class LanguageModel(ABC):
 
     provider: str = "unknown"
     model: str = "unknown"
+
+    def register_secrets(self, secrets: Secrets) -> None:  # noqa: B027 - most models know none
+        """Register what the model knows and nobody else is to see: its key. Called once an agent and runtime.
+
+        Args:
+            secrets: The runtime's; it is called only where there are any.
+        """
 
     @abstractmethod
     async def generate(self, request: ModelRequest) -> Result[Sequence[ResponsePart], ModelError]:

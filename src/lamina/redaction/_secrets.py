@@ -40,6 +40,9 @@ class Secrets:
         patterns: Expressions for others.
         limits: How far a value is looked through.
 
+    Attributes:
+        active: Whether there is anything to look for; where not, every method gives back what it was given.
+
     Raises:
         SecretRefused: A value is too short, too long, or one character over and over.
 
@@ -51,7 +54,7 @@ class Secrets:
         Secrets(1 value, 0 patterns)
     """
 
-    __slots__ = ("_forms", "_limits", "_lock", "_matcher", "_patterns", "_values")
+    __slots__ = ("_forms", "_limits", "_lock", "_matcher", "_patterns", "_values", "active")
 
     def __init__(
         self,
@@ -65,6 +68,8 @@ class Secrets:
         self._limits = limits
         self._lock = Lock()
         self._matcher: Matcher | None = None
+        # No property: it is asked for at every turn and call of every run, most of which have no secrets.
+        self.active = bool(self._patterns)
         for value in values:
             self.register(value)
 
@@ -117,11 +122,7 @@ class Secrets:
                 self._values.add(value)
                 self._forms |= forms
                 self._matcher = None
-
-    @property
-    def active(self) -> bool:
-        """Whether there is anything to look for; where not, every method gives back what it was given."""
-        return bool(self._values or self._patterns)
+                self.active = True
 
     def redact(self, value: JsonValue) -> JsonValue:
         """Give a JSON value without secrets: the same object where it holds none.

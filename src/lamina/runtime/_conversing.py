@@ -32,6 +32,7 @@ from lamina.engine import (
     Steered,
     SteeringFailed,
     Waiting,
+    clean_history,
     restore,
     rulings,
 )
@@ -156,9 +157,11 @@ async def _claim(
         claimed = answer.unwrap()
         run.conversation = conversation
         run.journal = claimed.log
-        run.transcript = Transcript(claimed.history)
+        run.transcript = Transcript(clean_history(run.prepared.secrets, claimed.history))
         if run.emit is not None:
             run.emit.moved(conversation)
+        if conversation != place.conversation:
+            run.watched.moved(conversation)
         for repair in claimed.repairs:
             log().warning("a conversation was repaired", conversation=conversation, repair=repair)
 

@@ -37,6 +37,7 @@ from lamina.engine import (
     RunHandle,
     RunSuspended,
     Sink,
+    clean_history,
     interpret,
     interpret_resumed,
     prepare,
@@ -343,7 +344,7 @@ class Runtime(Generic[Have]):
             return await interpret_resumed(run, resumed, encoded, given, suspended.shown())
 
         try:
-            return await run_to_end(run, work, core.settle)
+            return await run_to_end(run, work, core.settle, suspended.conversation)
         finally:
             await keeper.end()
 
@@ -454,9 +455,8 @@ class Runtime(Generic[Have]):
                 keeper.begin()
             return refused
 
-        run.author = place.principal
         try:
-            return await run_to_end(run, lambda: interpret(run, given, move_in), core.settle)
+            return await run_to_end(run, lambda: interpret(run, given, move_in), core.settle, place.conversation)
         finally:
             await keeper.end()
 
@@ -494,7 +494,9 @@ class Runtime(Generic[Have]):
             raise ConstructionError([Problem("MISSING", "conversation=", lines, 'rt.run(..., conversation="...")')])
         run_id = run or prepared.ids.new("run")
         emit = None if sink is None else Emitter(sink, run_id, conversation, binding.agent.id, prepared.clock)
-        made = Run(run_id, prepared, self._given, history, emit)
+        said = None if history is None else clean_history(prepared.secrets, history)
+        made = Run(run_id, prepared, self._given, said, emit)
+        made.author = principal
         if place is not None:
             made.journal = None  # until it has its conversation, whose log is its journal
         return made, place

@@ -9,6 +9,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.conversation import ConversationError, Conversations, InvalidId, NotAllowed, check_id, check_principal
 from lamina.effect import Clock, Layer, SystemClock, layer
+from lamina.redaction import Secrets
 from lamina.schema import canonical_json
 from lamina.session import _sql
 from lamina.session.port import (
@@ -37,13 +38,17 @@ class StoredSessions(SessionStore):
         store: Where they are.
         conversations: What forks are made in.
         clock: What tells when something was written.
+        secrets: What must not be in metadata.
     """
 
-    def __init__(self, store: Store, conversations: Conversations, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, conversations: Conversations, clock: Clock, secrets: Secrets | None = None
+    ) -> None:
         self.durable = store.durable
         self._store = store
         self._conversations = conversations
         self._clock = clock
+        self._secrets = secrets or Secrets()
 
     async def create(
         self,
@@ -56,6 +61,7 @@ class StoredSessions(SessionStore):
         """Make a session; see `SessionStore.create`."""
         if (refused := _refused(session, principal, conversations)) is not None:
             return Failure(refused)
+        metadata = self._secrets.redact_in(metadata)
         text = _written(session, metadata)
         if isinstance(text, SessionRefused):
             return Failure(text)
@@ -149,7 +155,7 @@ class StoredSessions(SessionStore):
             return Failure(SessionClosed(session))
         if before.revision != expected:
             return Failure(SessionConflict(session, expected, before.revision))
-        metadata = before.metadata if patch.metadata is None else patch.metadata
+        metadata = self._secrets.redact_in(before.metadata if patch.metadata is None else patch.metadata)
         text = _written(session, metadata)
         if isinstance(text, SessionRefused):
             return Failure(text)
@@ -229,11 +235,14 @@ def _too_many(session: str) -> SessionRefused:
     return SessionRefused(session, f"it would point to more than {MOST_CONVERSATIONS} conversations")
 
 
-def stored_sessions(*, clock: Clock | None = None) -> Layer[Store | Conversations, SessionStore, Never]:
+def stored_sessions(
+    *, clock: Clock | None = None, secrets: Secrets | None = None
+) -> Layer[Store | Conversations, SessionStore, Never]:
     """Offer sessions in whatever store there is.
 
     Args:
         clock: What tells when something was written; None is the machine's own.
+        secrets: What must not be in a session's metadata; give the value that is bound as the runtime's `Secrets`.
 
     Example:
         >>> stored_sessions()
@@ -241,6 +250,6 @@ def stored_sessions(*, clock: Clock | None = None) -> Layer[Store | Conversation
     """
 
     def sessions(store: Store, conversations: Conversations) -> SessionStore:
-        return StoredSessions(store, conversations, clock or SystemClock())
+        return StoredSessions(store, conversations, clock or SystemClock(), secrets)
 
     return layer(sessions)

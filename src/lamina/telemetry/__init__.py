@@ -1,10 +1,10 @@
 """What is told of every operation, without what was in it: the port, its sinks, the wrapper, and the log's boundary."""
 
-from lamina.telemetry._ambient import LONGEST_NAME, observing
+from lamina.telemetry._ambient import LONGEST_NAME, is_observed, observing
 from lamina.telemetry._observed import observed, operations_of
 from lamina.telemetry._operation import Operation, operation
 from lamina.telemetry._runs import InvocationKind, observe_model, observe_run, observe_tool_call, tool_ended
-from lamina.telemetry._watched import MOST_ATTRIBUTES, Watched, category_of, retried
+from lamina.telemetry._watched import MOST_ATTRIBUTES, UNOBSERVED, Watched, category_of, retried
 from lamina.telemetry.logs import LONGEST_VALUE, PAYLOAD_KEYS, LogBoundary, configure_logging
 from lamina.telemetry.memory import MemoryTelemetry, Observed
 from lamina.telemetry.opentelemetry import OpenTelemetry
@@ -15,6 +15,7 @@ __all__ = [
     "LONGEST_VALUE",
     "MOST_ATTRIBUTES",
     "PAYLOAD_KEYS",
+    "UNOBSERVED",
     "Attribute",
     "Began",
     "Ended",
@@ -30,6 +31,7 @@ __all__ = [
     "Watched",
     "category_of",
     "configure_logging",
+    "is_observed",
     "observe_model",
     "observe_run",
     "observe_tool_call",

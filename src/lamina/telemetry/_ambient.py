@@ -51,6 +51,11 @@ class Ambient:
 AMBIENT: ContextVar[Ambient | None] = ContextVar("lamina_telemetry", default=None)
 
 
+def is_observed() -> bool:
+    """Tell whether operations that begin here and now are told to anybody."""
+    return AMBIENT.get() is not None
+
+
 @contextmanager
 def observing(
     telemetry: Telemetry | None,

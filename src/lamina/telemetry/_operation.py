@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 import attrs
 
 from lamina.telemetry._ambient import AMBIENT, Ambient
-from lamina.telemetry._watched import INERT, WATCHED, Live, Watched
+from lamina.telemetry._watched import UNOBSERVED, WATCHED, Live, Watched
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,7 +47,7 @@ class Operation:
             ...     sending.retried()
         """
         ambient = AMBIENT.get()
-        return INERT if ambient is None else self.begin_in(ambient, resource, attributes)
+        return UNOBSERVED if ambient is None else self.begin_in(ambient, resource, attributes)
 
     def begin_in(self, ambient: Ambient, resource: str | None, attributes: Mapping[str, object] | None) -> Live:
         """Do the same where it is known who observes."""

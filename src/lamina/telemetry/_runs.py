@@ -9,11 +9,11 @@ from lamina.effect import Clock
 from lamina.redaction import Secrets
 from lamina.telemetry._ambient import AMBIENT, Ambient
 from lamina.telemetry._operation import operation
-from lamina.telemetry._watched import INERT, Live, Watched
+from lamina.telemetry._watched import UNOBSERVED, Live, Watched
 from lamina.telemetry.port import Ending, Telemetry
 
-RUN = operation("AgentRuntime.run", names=("lamina.run.finish_reason",))
-MODEL = operation("AgentRuntime.model", names=("gen_ai.operation.name", "gen_ai.request.model"))
+RUN = operation("AgentRuntime.run", names=("lamina.run.finish_reason", "gen_ai.conversation.id"))
+MODEL = operation("AgentRuntime.model", names=("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model"))
 TOOL = operation(
     "execute_tool",
     names=(
@@ -36,6 +36,11 @@ class _Run(Live):
     """A run, and the ambient of everything that happens in it."""
 
     __slots__ = ("_outer",)
+
+    def moved(self, conversation: str) -> None:
+        """Let everything from here on belong to another conversation."""
+        self._ambient.conversation = self._ambient.name(conversation)
+        self.note({"gen_ai.conversation.id": conversation})
 
     def __enter__(self) -> Self:
         self._outer = AMBIENT.set(self._ambient)
@@ -77,23 +82,31 @@ def observe_run(
         ...     observed.ended("failure", "PolicyExceeded")
     """
     if telemetry is None:
-        return INERT
+        return UNOBSERVED
     now = {} if clock is None else {"now": clock.monotonic}
     ambient = Ambient(telemetry, secrets, run=run, conversation=conversation, agent=agent, **now)
     return _Run(ambient, RUN.name, RUN.version, RUN.names, agent, None)
 
 
-def observe_model(turn: int, *, streamed: bool) -> Watched:
+def observe_model(turn: int, *, streamed: bool, provider: str | None = None, model: str | None = None) -> Watched:
     """Observe one request to the model with its retries.
 
     Args:
         turn: The turn that asks, from 1.
         streamed: Whether its answer is streamed.
+        provider: Who answers.
+        model: The model's name there.
     """
     ambient = AMBIENT.get()
     if ambient is None:
-        return INERT
-    attributes = {"gen_ai.operation.name": "chat", "lamina.turn": turn, "lamina.model.streamed": streamed}
+        return UNOBSERVED
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": model,
+        "lamina.turn": turn,
+        "lamina.model.streamed": streamed,
+    }
     return MODEL.begin_in(ambient, None, attributes)
 
 
@@ -118,7 +131,7 @@ def observe_tool_call(
     """
     ambient = AMBIENT.get()
     if ambient is None:
-        return INERT
+        return UNOBSERVED
     attributes = {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": tool,
@@ -140,7 +153,7 @@ def tool_ended(observed: Watched, outcome: str, category: str | None = None) -> 
         outcome: The outcome's tag, like `ToolSuccess`.
         category: For a declared failure its own tag.
     """
-    if observed is not INERT:
+    if observed is not UNOBSERVED:
         observed.note({"lamina.tool.outcome": outcome})
         ending = _ENDINGS.get(outcome, "failure")
         observed.ended(ending, None if ending == "success" else category or outcome)

@@ -18,9 +18,14 @@ MOST_ATTRIBUTES = 32
 
 
 class Watched:
-    """An operation that nobody observes: everything said of it is forgotten. `with` it round what it does."""
+    """An operation that nobody observes: everything said of it is forgotten. `with` it round what it does.
+
+    Attributes:
+        live: Whether somebody observes it; where not, nothing has to be made to be said of it.
+    """
 
     __slots__ = ()
+    live = False
 
     def note(self, attributes: Mapping[str, object]) -> None:
         """Add attributes that are known now; texts are told under the names that the operation declares only."""
@@ -37,6 +42,9 @@ class Watched:
     def returned(self, answer: object) -> None:
         """Take its answer: a `Failure` counts as one, with its error's tag as the category."""
 
+    def moved(self, conversation: str) -> None:
+        """Say that it goes on in another conversation than the one it began in."""
+
     def __enter__(self) -> Self:
         """Begin."""
         return self
@@ -47,7 +55,8 @@ class Watched:
         """End; whatever was raised goes on."""
 
 
-INERT = Watched()
+UNOBSERVED = Watched()
+"""What observes nothing: one and the same object for all."""
 WATCHED: ContextVar[Live | None] = ContextVar("lamina_operation", default=None)
 
 
@@ -68,6 +77,7 @@ class Live(Watched):
         "is_over",
         "key",
     )
+    live = True
 
     def __init__(
         self,

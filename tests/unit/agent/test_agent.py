@@ -9,11 +9,14 @@ import pytest
 
 from lamina.agent import Agent, Binding
 from lamina.approval import Approval
+from lamina.audit import Audit
 from lamina.call import Authorization
 from lamina.conversation import Conversations, Journal
 from lamina.effect import Clock, ConstructionError, Ids, Try
 from lamina.model import LanguageModel
+from lamina.redaction import Secrets
 from lamina.steering import Steering
+from lamina.telemetry import Telemetry
 from lamina.testing import ScriptedModel
 from lamina.tools import tool
 from tests.unit.engine.world import Word, echo, policy, write
@@ -126,6 +129,9 @@ def test_a_binding_declares_all_that_a_run_needs() -> None:
         (Authorization, "its runs", True),
         (Journal, "its runs", True),
         (Conversations, "its runs", True),
+        (Secrets, "its runs", True),
+        (Telemetry, "its runs", True),
+        (Audit, "its runs", True),
         (Steering, 'agent "tester" (steering)', True),
     ]
     assert declared.private is binding.model

@@ -3,6 +3,7 @@
 from lamina.providers._wire._address import is_loopback
 from lamina.providers._wire._broken import Broken
 from lamina.providers._wire._errors import error_in_message, error_of_status, reason_of_status
+from lamina.providers._wire._key import register_key
 from lamina.providers._wire._reading import Object, Wire, count_in, object_in, objects_in, parse, text_in, written
 from lamina.providers._wire._retry_after import retry_after
 from lamina.providers._wire._settings import why_no_address, wrong_settings
@@ -26,6 +27,7 @@ __all__ = [
     "opened",
     "parse",
     "reason_of_status",
+    "register_key",
     "retry_after",
     "run_out",
     "text_in",

@@ -8,11 +8,12 @@ from contextlib import aclosing
 from returns.result import Failure, Result, Success
 
 from lamina.model import Emit, LanguageModel, ModelError, ModelRequest, ResponsePart, StreamPart
-from lamina.providers._wire import Broken, EventDecoder, Response, error_in_message, parse, run_out
+from lamina.providers._wire import Broken, EventDecoder, Response, error_in_message, parse, register_key, run_out
 from lamina.providers.anthropic._config import AnthropicConfig
 from lamina.providers.anthropic._events import Events
 from lamina.providers.anthropic._request import body_of
 from lamina.providers.anthropic._transport import Client
+from lamina.redaction import Secrets
 
 
 class AnthropicModel(LanguageModel):
@@ -28,6 +29,10 @@ class AnthropicModel(LanguageModel):
         self.model = config.name
         self._config = config
         self._client = client
+
+    def register_secrets(self, secrets: Secrets) -> None:
+        """Register the key."""
+        register_key(secrets, self._config.api_key)
 
     async def generate(self, request: ModelRequest) -> Result[Sequence[ResponsePart], ModelError]:
         """Ask for the answer, and give it once it is complete."""

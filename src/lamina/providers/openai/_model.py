@@ -8,12 +8,13 @@ from contextlib import aclosing
 from returns.result import Failure, Result, Success
 
 from lamina.model import Emit, LanguageModel, ModelError, ModelRequest, ResponsePart
-from lamina.providers._wire import Broken, EventDecoder, Response, parse, run_out
+from lamina.providers._wire import Broken, EventDecoder, Response, parse, register_key, run_out
 from lamina.providers.openai._chunks import Chunks
 from lamina.providers.openai._config import OpenAIConfig
 from lamina.providers.openai._request import body_of
 from lamina.providers.openai._transport import Client
 from lamina.providers.openai._whole import parts_of
+from lamina.redaction import Secrets
 
 _DONE = "[DONE]"
 
@@ -27,6 +28,10 @@ class OpenAIModel(LanguageModel):
         self.model = config.name
         self._config = config
         self._client = client
+
+    def register_secrets(self, secrets: Secrets) -> None:
+        """Register the key."""
+        register_key(secrets, self._config.api_key)
 
     async def generate(self, request: ModelRequest) -> Result[Sequence[ResponsePart], ModelError]:
         """Ask for the whole answer at once."""
