@@ -14,14 +14,14 @@ from rich.text import Text
 
 from lamina.approval import ApprovalRequest, Approved, Covers, Denied
 from lamina.cli._exits import OK, Refused, UsageError
-from lamina.cli._kept import PAGE, Kept, check_names, told
+from lamina.cli._kept import PAGE, Kept, check_names, refusal, told
 from lamina.cli._looking import with_store
-from lamina.cli._place import StorePlace, next_for, store_place
+from lamina.cli._place import StorePlace, store_place
 from lamina.cli._plain import count, printable
 from lamina.cli._requests import json_of, show_request, words_of
 from lamina.cli._screen import Screen
 from lamina.conversation import Pending, check_principal
-from lamina.effect import message_of, tag_of
+from lamina.effect import tag_of
 from lamina.schema import JsonValue
 
 _MARK = "approval:"
@@ -91,7 +91,7 @@ async def _decide(kept: Kept, options: argparse.Namespace, place: StorePlace, by
     )
     if isinstance(answer, Failure):
         error = answer.failure()
-        raise Refused(f"{tag_of(error)}: {printable(message_of(error))}", *_after(error, place, options.principal))
+        raise refusal(error, *_after(error, place, options.principal), tag=True)
     made = answer.unwrap()
     session = await kept.session_of(request.conversation or "")
     left = len(await kept.waiting(request.conversation or "", request.key.run))
@@ -192,7 +192,7 @@ def _after(error: object, place: StorePlace, principal: str | None) -> tuple[str
         return ("Nobody answered in time, which is a denial: lamina run … --session NAME --resume concludes it.",)
     if tag_of(error) == "AlreadyDecided":
         return (f"lamina approvals list{words_of(place, principal)}",)
-    return next_for(error)
+    return ()
 
 
 def _decider(given: str | None) -> str:

@@ -10,7 +10,7 @@ from returns.result import Failure, Result
 
 from lamina.approval import ApprovalRequest
 from lamina.cli._exits import Refused, UsageError
-from lamina.cli._place import next_for
+from lamina.cli._place import STORE_ERRORS, next_for
 from lamina.cli._plain import printable
 from lamina.conversation import Conversations, Entry, InvalidId, RunSuspended, Summary, check_id, check_principal
 from lamina.effect import handler, message_of, tag_of
@@ -144,12 +144,25 @@ def told(answer: Result[T, object]) -> T:
     """Give the value, or say in the error's own sentence why there is none.
 
     Raises:
-        Refused: The answer is a failure.
+        UsageError: The answer is a failure.
     """
     if isinstance(answer, Failure):
-        error: object = answer.failure()
-        raise Refused(printable(message_of(error)), *next_for(error))
+        raise refusal(answer.failure())
     return answer.unwrap()
+
+
+def refusal(error: object, *hints: str, tag: bool = False) -> UsageError:
+    """Say in an error's own sentence what the store says no to, or that it cannot be used itself.
+
+    Args:
+        error: The error.
+        hints: What to do next, where it is not the store that is in trouble.
+        tag: Whether the error's tag stands before its sentence.
+    """
+    said = printable(message_of(error))
+    if isinstance(error, STORE_ERRORS):
+        return UsageError(said, *next_for(error))
+    return Refused(f"{tag_of(error)}: {said}" if tag else said, *hints)
 
 
 def check_names(principal: str | None, **names: str | None) -> None:

@@ -11,7 +11,7 @@ from returns.result import Failure
 from lamina.approval import Approved
 from lamina.cli._choose import AnyBinding
 from lamina.cli._exits import Refused, UsageError
-from lamina.cli._kept import Kept, kept
+from lamina.cli._kept import Kept, kept, refusal
 from lamina.cli._load import AnyApp
 from lamina.cli._output import Observed
 from lamina.cli._place import StorePlace
@@ -128,7 +128,7 @@ class InSession:
         self._conversation = moved or ""
         try:
             self._session = await services.make_beside(self.choice.name, self._conversation)
-        except Refused as refused:  # no reason to end a run that is on its way
+        except UsageError as refused:  # no reason to end a run that is on its way
             return f"The run is in the conversation {self._conversation}, which no session has: {refused.message}"
         return f"The session {self.choice.name} is in use; this is the session {self._session}, a fork of it."
 
@@ -161,8 +161,7 @@ class Resuming:
         conversation, run = await _suspended(services, session)
         looked = await services.conversations.suspended(conversation, run, principal=choice.principal)
         if isinstance(looked, Failure):
-            error = looked.failure()
-            raise Refused(f"{tag_of(error)}: {printable(message_of(error))}")
+            raise refusal(looked.failure(), tag=True)
         found = looked.unwrap()
         binding = self._binding or self._app.agents.get(found.agent or "")
         if binding is None:

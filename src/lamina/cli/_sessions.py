@@ -18,15 +18,14 @@ from returns.result import Failure
 from rich.text import Text
 
 from lamina.cli._exits import OK, Refused, UsageError
-from lamina.cli._kept import Kept, check_names, told
+from lamina.cli._kept import Kept, check_names, refusal, told
 from lamina.cli._looking import with_store
-from lamina.cli._place import StorePlace, next_for, store_place
+from lamina.cli._place import StorePlace, store_place
 from lamina.cli._plain import count, escaped, printable
 from lamina.cli._requests import json_of, show_request, words_of
 from lamina.cli._screen import Screen
 from lamina.cli._telling import line_of
 from lamina.conversation import ForkRefused, Summary
-from lamina.effect import message_of
 from lamina.schema import JsonValue
 from lamina.session import Session
 
@@ -211,8 +210,7 @@ async def _fork(kept: Kept, options: argparse.Namespace, place: StorePlace) -> i
     forked = await kept.conversations.fork(conversation, options.to, at=options.at, principal=kept.principal)
     if isinstance(forked, Failure):
         error = forked.failure()
-        hint = (f"Write --at {error.nearest}",) if isinstance(error, ForkRefused) else next_for(error)
-        raise Refused(printable(message_of(error)), *hint)
+        raise refusal(error, *([f"Write --at {error.nearest}"] if isinstance(error, ForkRefused) else []))
     made = told(
         await kept.sessions.create(
             options.to, metadata=session.metadata, conversations=(options.to,), principal=kept.principal
