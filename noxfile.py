@@ -309,6 +309,8 @@ def bench(session: nox.Session) -> None:
     install(session, "lamina", "-e", ".", *groups("bench"))
     if "--rivals" in session.posargs:
         install(session, "rivals", *groups("rivals"))
+    if "stores" in session.posargs[:1]:
+        install(session, "stores", *groups("stores"), optional="other frameworks' stores are left out")
     if "local" in session.posargs[:1]:
         install(session, "local", *WHEELS_ONLY, "-e", ".[local]")
         install_model(session)

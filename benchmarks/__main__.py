@@ -11,7 +11,7 @@ PROGRAMS = {
     "layers": HERE / "layers.py",
     "local": HERE / "local_model.py",
     "rivals": HERE / "rivals" / "__main__.py",
-    "stores": HERE / "stores.py",
+    "stores": HERE / "stores" / "__main__.py",
 }
 
 

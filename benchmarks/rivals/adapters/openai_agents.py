@@ -7,8 +7,8 @@ from scenario import FINAL, HITS, Runs, model_wait, plan
 IMPORT = "from agents import Agent, Runner, function_tool"
 
 
-def build(delay: float) -> Runs:
-    from agents import Agent, Runner, Usage, function_tool, set_tracing_disabled
+def fake_model(scenario, delay):
+    from agents import Usage, set_tracing_disabled
     from agents.items import ModelResponse
     from agents.models.interface import Model
     from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
@@ -54,13 +54,25 @@ def build(delay: float) -> Runs:
         def stream_response(self, *arguments, **options):
             raise NotImplementedError
 
+    return FakeModel(scenario)
+
+
+def add_tool():
+    from agents import function_tool
+
     @function_tool
     async def add(x: int) -> int:
         HITS[0] += 1
         return x + 1
 
+    return add
+
+
+def build(delay: float) -> Runs:
+    from agents import Agent, Runner
+
     def make(scenario):
-        agent = Agent(name="a", instructions="", model=FakeModel(scenario), tools=[add])
+        agent = Agent(name="a", instructions="", model=fake_model(scenario, delay), tools=[add_tool()])
 
         async def run():
             result = await Runner.run(agent, "go", max_turns=10_000)

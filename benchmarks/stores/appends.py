@@ -1,7 +1,5 @@
 """What a committed append costs: fifty writers over fifty conversations, 1 kB records, each one on the disk.
 
-    python benchmarks/stores.py [--seconds 3] [--rounds 3] [--folder PLACE]
-
 An append compares the head of its conversation, moves it, and inserts a record; it is answered when it is on the disk
 (`synchronous=FULL`). Beside lamina's store stand the same store with one commit an append, and aiosqlite doing it.
 The folder has to be on a disk: on tmpfs a commit costs nothing, and there is nothing to measure. What is compared runs
@@ -9,13 +7,12 @@ in turns inside each round, since the speed of a shared disk changes; a ratio is
 over the rounds is shown. PostgreSQL runs where its server programs and asyncpg are found.
 
 What sharing a commit gains is the time that a flush takes, so the flush is measured, too. Where the disk takes less
-than `--flush` milliseconds (a virtual disk whose host keeps what it was given in memory may), a second table shows the
+than `flush` milliseconds (a virtual disk whose host keeps what it was given in memory may), a second table shows the
 same with every SQLite commit made to take that much longer, as on a disk that keeps its word.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import functools
@@ -23,19 +20,16 @@ import json
 import os
 import sqlite3
 import statistics
-import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import attrs
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from lamina.effect import handler
 from lamina.runtime import try_build
 from lamina.store import Statement, Store, memory_store, postgres_store, sqlite_store
+from verdict import Verdict
 
 WRITERS = 50
 PAYLOAD = json.dumps({"role": "assistant", "text": "x" * 950, "id": "0" * 24})
@@ -204,55 +198,42 @@ async def compare(folder: Path, seconds: float, rounds: int, writers: int) -> di
     return results
 
 
-def show(title: str, results: dict[str, list[Measured]], *, judged: bool) -> bool:
-    """Print the table; tell whether every target was met."""
-    print(f"\n{title}")
-    print(f"{'':24} {'appends/s':>10} {'CPU µs':>8} {'p50 ms':>8} {'p99 ms':>8}   {'lamina is':>10}   target")
-    ours = results["lamina"]
-    met = True
-    for name, measured in results.items():
-        middle = [
-            statistics.median(getattr(one, field) for one in measured) for field in ("rate", "cpu", "middle", "late")
-        ]
-        ratio = statistics.median(mine.rate / one.rate for mine, one in zip(ours, measured, strict=True))
-        target = TARGETS.get(name) if judged else None
-        met &= target is None or ratio >= target
-        verdict = "" if target is None else f"{target:g}x {'met' if ratio >= target else 'MISSED'}"
-        numbers = f"{middle[0]:10.0f} {middle[1]:8.1f} {middle[2]:8.2f} {middle[3]:8.2f}"
-        print(f"{name:24} {numbers}   {'' if name == 'lamina' else f'{ratio:.2f}x':>10}   {verdict}")
-    return met
+def measure_appends(folder: Path, seconds: float, rounds: int, flush_at_least: float) -> list[Verdict]:
+    """Measure, print the tables, and hold lamina to its bounds."""
 
+    def run(writers: int, seconds: float) -> dict[str, list[Measured]]:
+        return asyncio.run(compare(folder, seconds, rounds, writers))
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=3.0, help="how long each is measured in a round")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, help="a folder on a disk; by default one beside this file")
-    parser.add_argument("--flush", type=float, default=2.0, help="milliseconds that a flush takes, at least")
-    arguments = parser.parse_args()
-    place = arguments.folder or Path(__file__).resolve().parent
-    with tempfile.TemporaryDirectory(dir=place, prefix="stores-") as name:
-        folder = Path(name)
-
-        def run(writers: int, seconds: float) -> dict[str, list[Measured]]:
-            return asyncio.run(compare(folder, seconds, arguments.rounds, writers))
-
-        before = flush_time(folder)
-        many = run(WRITERS, arguments.seconds)
-        one = run(1, arguments.seconds / 3)
-        flush = max(before, flush_time(folder))
-        added = max(0.0, arguments.flush - flush)
-        if added:
-            with slower_commits(added):
-                slow = run(WRITERS, arguments.seconds)
-    met = show(f"50 writers, appends of 1 kB, a flush takes {flush:.2f} ms", many, judged=not added)
-    show(f"1 writer, a flush takes {flush:.2f} ms", one, judged=False)
+    before = flush_time(folder)
+    many = run(WRITERS, seconds)
+    one = run(1, seconds / 3)
+    flush = max(before, flush_time(folder))
+    show(f"appends: {WRITERS} writers, 1 kB each, a flush takes {flush:.2f} ms", many)
+    show(f"appends: 1 writer, a flush takes {flush:.2f} ms", one)
+    added = max(0.0, flush_at_least - flush)
     if added:
-        slow = {name: measured for name, measured in slow.items() if name.startswith(("lamina", *TARGETS))}
-        met = show(f"50 writers, a SQLite commit takes {added:.2f} ms longer", slow, judged=True)
-    print(f"\n{os.cpu_count()} cores, {arguments.rounds} rounds; see the ratios, for the disk's own speed changes.")
-    sys.exit(0 if met else 1)
+        with slower_commits(added):
+            many = run(WRITERS, seconds)
+        many = {name: measured for name, measured in many.items() if name.startswith(("lamina", *TARGETS))}
+        show(f"appends: {WRITERS} writers, a SQLite commit takes {added:.2f} ms longer", many)
+    return [
+        Verdict(f"appends: lamina to {name}", times(many, name), "x", target, least=True)
+        for name, target in TARGETS.items()
+        if name in many
+    ]
 
 
-if __name__ == "__main__":
-    main()
+def times(results: dict[str, list[Measured]], name: str) -> float:
+    """How many times as fast lamina is; a ratio is taken inside its round."""
+    return statistics.median(ours.rate / one.rate for ours, one in zip(results["lamina"], results[name], strict=True))
+
+
+def show(title: str, results: dict[str, list[Measured]]) -> None:
+    print(f"\n{title}")
+    print(f"{'':24}{'appends/s':>11}{'CPU us':>9}{'p50 ms':>9}{'p99 ms':>9}{'lamina is':>12}")
+    for name, measured in results.items():
+        rate, cpu, middle, late = (
+            statistics.median(getattr(one, field) for one in measured) for field in ("rate", "cpu", "middle", "late")
+        )
+        ratio = "" if name == "lamina" else f"{times(results, name):.2f}x"
+        print(f"{name:24}{rate:11.0f}{cpu:9.1f}{middle:9.2f}{late:9.2f}{ratio:>12}")
