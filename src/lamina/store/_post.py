@@ -30,6 +30,7 @@ class Loop:
     Attributes:
         post: Calls into it from any thread. anyio's own way makes the thread wait for the loop, for which the writer
             has no time.
+        soon: Calls from it itself, once everything that is ready has had its turn.
         waiter: Makes a `Waiter`. asyncio's futures do what anyio's events do, at a fifth of the cost, and there is one
             for each write.
     """
@@ -37,6 +38,7 @@ class Loop:
     def __init__(self) -> None:
         token: Any = current_token().native_token  # Any: asyncio's loop, or trio's token
         self._post: Post = getattr(token, "call_soon_threadsafe", None) or token.run_sync_soon
+        self.soon: Post = getattr(token, "call_soon", None) or token.run_sync_soon
         create: Callable[[], Any] | None = getattr(token, "create_future", None)
         self.waiter: Callable[[], Waiter] = anyio.Event if create is None else lambda: _Future(create())
 

@@ -62,6 +62,7 @@ class Writer:
         self._group = group
         self._places = anyio.Semaphore(limit, fast_acquire=True)
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._gathered: list[Job] = []
         self._opened = anyio.Event()
         self._answer: Result[None, StoreError] = Success(None)
         self._ended = anyio.Event()
@@ -87,7 +88,11 @@ class Writer:
         if self._closed:
             self._places.release()
             return Failure(StoreUnavailable("closed"))
-        self._jobs.put(job)
+        self._gathered.append(job)
+        if len(self._gathered) == 1:
+            # What all tasks that are ready now have to write goes into one commit, and the thread does not compete with
+            # them for the interpreter meanwhile.
+            self._loop.soon(self._hand_over)
         try:
             await job.done.wait()
         except BaseException:
@@ -99,6 +104,7 @@ class Writer:
     def stop(self) -> None:
         """Take nothing more; what is in the queue is still written."""
         if not self._closed:
+            self._hand_over()
             self._closed = True
             self._jobs.put(None)
 
@@ -106,6 +112,11 @@ class Writer:
         """Wait until everything is written and the database is closed."""
         self.stop()
         await self._ended.wait()
+
+    def _hand_over(self) -> None:
+        for job in self._gathered:
+            self._jobs.put(job)
+        self._gathered = []
 
     def _settle(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
@@ -171,6 +182,7 @@ class Writer:
     def _over(self) -> None:
         """In the loop: nothing is written any more, and nobody is left waiting."""
         self._closed = True
+        self._hand_over()
         self._opened.set()
         self._ended.set()
         while not self._jobs.empty():
