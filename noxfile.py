@@ -305,7 +305,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure: against rivals (`--adapters`, `--only`, `--rivals`, …), `layers`, `local` or `stores`, after `--`."""
+    """Measure, after `--`: rivals (`--adapters`, `--only`, …), `contracts`, `layers`, `local` or `stores`."""
     install(session, "lamina", "-e", ".", *groups("bench"))
     if "--rivals" in session.posargs:
         install(session, "rivals", *groups("rivals"))

@@ -1,4 +1,4 @@
-"""Run a benchmark: `python benchmarks [layers | local | rivals | stores] [ARGUMENTS]`; without a name, the rivals."""
+"""Run a benchmark: `python benchmarks [contracts | layers | local | rivals | stores] [ARGUMENTS]`; rivals by default."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {
+    "contracts": HERE / "contracts.py",
     "layers": HERE / "layers.py",
     "local": HERE / "local_model.py",
     "rivals": HERE / "rivals" / "__main__.py",

@@ -27,6 +27,7 @@ from lamina.contract._errors import (
     Delivery,
     DispatchError,
 )
+from lamina.contract._ground import Ground
 from lamina.contract._projection import Projection, Reading, compose, pick, struct
 from lamina.contract._values import (
     Answer,
@@ -71,6 +72,7 @@ __all__ = [
     "Denied",
     "DispatchError",
     "Dispatched",
+    "Ground",
     "Host",
     "HostWithPrincipal",
     "MemoryHost",

@@ -2,83 +2,57 @@
 
 from __future__ import annotations
 
-import hashlib
-from datetime import timedelta
-from itertools import islice
-from typing import Any, cast
-
 from returns.result import Failure
 
-from lamina.approval import (
-    LARGEST_PREVIEW,
-    LONGEST_TEXT,
-    MOST_TARGETS,
-    ApprovalRequest,
-    Approved,
-    Ask,
-    Denied,
-)
-from lamina.call import CallKey, Invocation, ToolSuccess, bound
-from lamina.contract._errors import AgentApprovalError, AgentCancelledError
+from lamina.approval import LONGEST_TEXT, Approved, Denied
+from lamina.call import Caller, CallKey, Invocation
+from lamina.contract._errors import AgentApprovalError
 from lamina.contract._ground import Ground
 from lamina.contract._variant import Variant
 from lamina.contract._waiting import CutOff, Wait
 from lamina.effect import log
-from lamina.schema import canonical_json
+from lamina.tools import approval_request
 
 
 async def approve(
-    ground: Ground, name: str, variant: Variant, given: object, invocation: Invocation, wait: Wait
-) -> AgentApprovalError | AgentCancelledError | None:
-    """Ask; whatever is no yes is a no, and nobody answering in time is one, too."""
-    ask = variant.ask
-    assert ask is not None, "asked for by the caller"
+    ground: Ground, variant: Variant, given: object, invocation: Invocation, caller: Caller, wait: Wait
+) -> AgentApprovalError | None:
+    """Ask; whatever is no yes is a no, and nobody answering in time is one, too.
+
+    Raises:
+        CutOff: The invocation was aborted meanwhile.
+        Exception: A callable of the variant's `Ask` broke.
+    """
+    assert variant.ask is not None, "asked for by the caller"
     assert ground.approve is not None, "checked when the contract was bound"
-    if ask.when is not None and not ask.when(given):
+    encoded = variant.input.encode(given)
+    request = approval_request(
+        variant,
+        CallKey(invocation.id, 1, "call"),
+        given,
+        None if isinstance(encoded, Failure) else encoded.unwrap(),
+        asker=ground.name,
+        now=ground.clock.now(),
+        secrets=ground.secrets,
+    )
+    if request is None:
         return None
-    request = _request(ground, ask, variant, given, invocation)
     patience = Wait(None)
-    if ask.expires is not None:
-        patience.set_deadline(ground, ask.expires)
+    if variant.ask.expires is not None:
+        patience.set_deadline(ground, variant.ask.expires)
     try:
-        answered = await wait.until(patience.until(ground.approve(request)))
+        answered = await wait.until(patience.until(ground.approve(request, caller)))
     except CutOff:
-        if wait.why is None:
-            return AgentApprovalError(name, variant.tag, "expired")
-        return AgentCancelledError(name)
+        if wait.why is not None:
+            raise
+        return AgentApprovalError(variant.name, variant.tag, "expired")
     except Exception:
-        log().exception("the approval service broke; the call is denied", capability=name, invocation=invocation.id)
-        return AgentApprovalError(name, variant.tag)
+        log().exception("the approval service broke; the call is denied", capability=variant.name)
+        return AgentApprovalError(variant.name, variant.tag)
     finally:
         patience.close()
-    decision: object = None if isinstance(answered, Failure) else answered.unwrap()
+    decision: object = answered.failure() if isinstance(answered, Failure) else answered.unwrap()
     if isinstance(decision, Approved):
         return None
-    reason = str(decision.reason)[:LONGEST_TEXT] if isinstance(decision, Denied) else ""
-    return AgentApprovalError(name, variant.tag, "denied", reason)
-
-
-def _request(ground: Ground, ask: Ask[Any], variant: Variant, given: object, invocation: Invocation) -> ApprovalRequest:
-    encoded = variant.input.encode(given)
-    arguments = None if isinstance(encoded, Failure) else encoded.unwrap()
-    summary = f"Call {variant.name}." if ask.summary is None else ask.summary
-    named: list[str] = []
-    if ask.targets is not None:
-        named = [str(target) for target in islice(ask.targets(given), MOST_TARGETS + 1)]
-    shown = tuple(target[:LONGEST_TEXT] for target in named[:MOST_TARGETS])
-    return ApprovalRequest(
-        id=f"approval:{invocation.id}",
-        key=CallKey(invocation.id, 1, variant.name),
-        agent=invocation.transport,
-        conversation=None,
-        tool=variant.name,
-        execution=variant.capability.execution,
-        summary=(summary if isinstance(summary, str) else str(summary(given)))[:LONGEST_TEXT],
-        targets=shown,
-        more_targets=len(named) > MOST_TARGETS or any(len(target) > LONGEST_TEXT for target in named),
-        risk=ask.risk,
-        preview=cast("ToolSuccess", bound(ToolSuccess(arguments), LARGEST_PREVIEW)).value,
-        arguments_digest=hashlib.sha256(canonical_json(arguments)).hexdigest(),
-        recoverable=True,
-        expires_at=None if ask.expires is None else ground.clock.now() + timedelta(seconds=ask.expires),
-    )
+    reason = ground.secrets.redact_text(str(decision.reason))[:LONGEST_TEXT] if isinstance(decision, Denied) else ""
+    return AgentApprovalError(variant.name, variant.tag, "denied", reason)

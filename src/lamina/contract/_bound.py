@@ -12,6 +12,7 @@ from returns.result import Failure, Result, Success
 from lamina.call import (
     AgentResourceError,
     Caller,
+    CallerFeature,
     Invocation,
     Outcome,
     ReadDefect,
@@ -23,6 +24,7 @@ from lamina.call import (
     ToolInvalidInput,
     ToolRejected,
     ToolSuccess,
+    bound,
 )
 from lamina.contract._contract import AnyContract
 from lamina.contract._dispatch import dispatch, payload_of
@@ -51,6 +53,7 @@ V_co = TypeVar("V_co", covariant=True)
 X_contra = TypeVar("X_contra", contravariant=True)
 
 CONTEXT = "context"
+_ELICIT: frozenset[CallerFeature] = frozenset({"elicit"})
 _CONTEXT_DESCRIPTION = "The Model state projected for agents"
 _LONGEST_NAME = 128
 
@@ -77,7 +80,10 @@ class BoundContract(Surface, Generic[V_co, X_contra]):
         self.host = ground.host
         self.name = contract.name
         self.version = contract.version
-        self.capabilities = tuple(one.capability for one in contract.variants)
+        self.capabilities = tuple(
+            attrs.evolve(one.capability, asks=_ELICIT) if one.ask is not None and ground.asks_caller else one.capability
+            for one in contract.variants
+        )
         self._ground = ground
         self._by_name = {one.name: one for one in contract.variants}
         self._by_input: dict[type[Any], list[Variant]] = {}
@@ -152,10 +158,15 @@ class BoundContract(Surface, Generic[V_co, X_contra]):
     async def invoke(self, name: str, payload: JsonValue, invocation: Invocation, caller: Caller) -> Outcome:
         """Dispatch for a caller from outside; a defect is an outcome, and its text is in the log alone."""
         try:
-            answered = await self.dispatch_unknown(name, payload, invocation)
+            variant = self._by_name.get(name)
+            answered = await dispatch(
+                self._ground, name[:_LONGEST_NAME], variant, payload, invocation, decoded=False, caller=caller
+            )
             if isinstance(answered, Failure):
                 return outcome_of(answered.failure())
-            return self._success(answered.unwrap())
+            made = self._success(answered.unwrap())
+            secrets = self._ground.secrets
+            return bound(secrets.redact_in(made) if secrets.active else made)
         except Exception:
             log().exception("a dispatch broke", capability=name[:_LONGEST_NAME], invocation=invocation.id)
             return ToolDefect("raised")
@@ -229,7 +240,8 @@ class BoundContract(Surface, Generic[V_co, X_contra]):
                 raise AgentProjectionError(name, encoded.failure().problems)
         except Exception as error:
             raise AgentDefect(name or CONTEXT) from error
-        return encoded.unwrap()
+        value, secrets = encoded.unwrap(), self._ground.secrets
+        return secrets.redact(value) if secrets.active else value
 
 
 def outcome_of(error: DispatchError) -> Outcome:

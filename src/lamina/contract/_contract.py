@@ -12,6 +12,7 @@ from lamina.audit import Audit
 from lamina.call import ExecutionClass
 from lamina.contract._action import Action, MessageSet
 from lamina.contract._completion import Completion
+from lamina.contract._ground import Ground, duplicates
 from lamina.contract._messages import NAME, members_of
 from lamina.contract._projection import Projection, Reading, struct
 from lamina.contract._values import At, Attempt, Authorized
@@ -29,6 +30,7 @@ from lamina.effect import (
     caller_where,
     name_of,
 )
+from lamina.redaction import Secrets
 from lamina.schema import JsonValue
 from lamina.telemetry import Telemetry
 from lamina.tools import Toolkit
@@ -439,7 +441,11 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
             for one in self.variants
             if one.ask is not None
         )
-        return Declaration(f'contract "{self.name}"', self.where, asked)
+        used = tuple(
+            Requirement(key, f'contract "{self.name}"', self.where, optional=True)
+            for key in (Audit, Telemetry, Clock, Ids, Secrets)
+        )
+        return Declaration(f'contract "{self.name}"', self.where, (*asked, *used), tuple(duplicates(self.variants)))
 
     @overload
     def bind(
@@ -486,9 +492,8 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
                 completion needs, a principal that nobody can tell, services that only a runtime has.
         """
         from lamina.contract._bound import BoundContract
-        from lamina.contract._ground import Ground
 
-        return BoundContract(self, Ground(host, audit=audit, telemetry=telemetry, clock=clock, ids=ids))
+        return BoundContract(self, Ground(host, audit=audit, telemetry=telemetry, clock=clock, ids=ids, name=self.name))
 
     def toolkit(self, host: type[H], *, audit: Audit | None = None) -> Toolkit[In | H]:
         """Make the contract an agent's toolkit: each capability a tool, over a host that a layer offers.

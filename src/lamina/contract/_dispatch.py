@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from returns.result import Failure, Result, Success
 
 from lamina.audit import NOT_RESOLVED, Audit, Decision, record_dispatch
-from lamina.call import Invocation
+from lamina.call import Caller, Invocation, NoCaller
 from lamina.contract._approve import approve
 from lamina.contract._errors import (
     AgentAuthorizationError,
@@ -36,6 +36,7 @@ from lamina.telemetry import Watched, observing, operation
 
 LONGEST_REASON: Final = 2_048
 """Characters of what an `authorize` says: it goes to the caller."""
+_NOBODY: Final = NoCaller()
 _OPERATION: Final = operation("Agent.dispatch", names=("capability", "transport", "invocation"))
 _DECISIONS: Final[dict[Delivery, Decision]] = {"none": "refused", "attempted": "unknown", "sent": "dispatched"}
 
@@ -66,6 +67,7 @@ async def dispatch(
     *,
     decoded: bool,
     asked: bool = False,
+    caller: Caller = _NOBODY,
 ) -> Result[Dispatched[Any], DispatchError]:
     """Carry one attempt out.
 
@@ -77,14 +79,15 @@ async def dispatch(
         invocation: The call.
         decoded: Whether it is an instance already.
         asked: Whether it has been approved already.
+        caller: Who can be asked for approval, where that is whoever calls.
 
     Raises:
         AgentDefect: A mistake of the application's showed.
     """
     if ground.telemetry is not None:
-        with observing(ground.telemetry, clock=ground.clock):
-            return await _attempt(ground, name, variant, given, invocation, decoded=decoded, asked=asked)
-    return await _attempt(ground, name, variant, given, invocation, decoded=decoded, asked=asked)
+        with observing(ground.telemetry, secrets=ground.secrets, clock=ground.clock):
+            return await _attempt(ground, name, variant, given, invocation, decoded=decoded, asked=asked, caller=caller)
+    return await _attempt(ground, name, variant, given, invocation, decoded=decoded, asked=asked, caller=caller)
 
 
 async def _attempt(
@@ -96,16 +99,19 @@ async def _attempt(
     *,
     decoded: bool,
     asked: bool,
+    caller: Caller,
 ) -> Result[Dispatched[Any], DispatchError]:
     audit = ground.audit
     track = Track(given)
     if audit is not None and audit.inputs and not decoded:
-        track.input = _kept(audit, given)
+        track.input = _kept(ground, audit, given)
     outcome = "interrupted"
     try:
         with _begin(name, invocation) as watched:
             try:
-                answered = await _steps(ground, name, variant, given, invocation, track, decoded=decoded, asked=asked)
+                answered = await _steps(
+                    ground, name, variant, given, invocation, track, decoded=decoded, asked=asked, caller=caller
+                )
             except Exception as error:
                 outcome = "AgentDefect"
                 raise AgentDefect(name, track.delivery) from error
@@ -127,15 +133,16 @@ async def _attempt(
                 transport=invocation.transport,
                 request=invocation.request,
                 principal=track.principal,
-                input=_kept(audit, kept) if decoded and kept is not None else kept,
+                input=_kept(ground, audit, kept) if decoded and kept is not None else kept,
                 clock=ground.clock,
             )
 
 
-def _kept(audit: Audit, given: object) -> object:
+def _kept(ground: Ground, audit: Audit, given: object) -> object:
     """Copy an input for the audit; what cannot be copied is not kept, and changes nothing."""
     try:
-        return audit.keep_input(given)
+        kept = audit.keep_input(given)
+        return ground.secrets.redact(cast("JsonValue", kept)) if ground.secrets.active else kept
     except Exception as error:
         log().error("an input is not in the audit: it could not be kept", error=type(error).__name__)
         return None
@@ -164,6 +171,7 @@ async def _steps(
     *,
     decoded: bool,
     asked: bool,
+    caller: Caller,
 ) -> Result[Dispatched[Any], DispatchError]:
     signal = invocation.signal
     # 1. Resolve. Neither an unknown capability nor an aborted call reads the model.
@@ -202,7 +210,7 @@ async def _steps(
             if refused is not None:
                 return Failure(refused)
         if variant.ask is not None and not asked:
-            denied = await approve(ground, name, variant, input_, invocation, wait)
+            denied = await approve(ground, variant, input_, invocation, caller, wait)
             if denied is not None:
                 return Failure(denied)
         if wait.why is not None:

@@ -9,16 +9,18 @@ from returns.result import Result
 
 from lamina.approval import ApprovalDecision, ApprovalRequest, ApprovalUnavailable
 from lamina.audit import Audit
-from lamina.call import Invocation
+from lamina.call import Caller, Invocation
 from lamina.contract._completion import MessageCompletion, StateCompletion
 from lamina.contract._variant import Variant
 from lamina.effect import Clock, ConstructionError, Ids, Problem, SystemClock, SystemIds
+from lamina.redaction import Secrets
 from lamina.telemetry import Telemetry
 
 _CLOCK: Final = SystemClock()
 _IDS: Final = SystemIds()
+_NO_SECRETS: Final = Secrets()
 Stop: TypeAlias = Callable[[], None]
-Approve: TypeAlias = Callable[[ApprovalRequest], Awaitable[Result[ApprovalDecision, ApprovalUnavailable]]]
+Approve: TypeAlias = Callable[[ApprovalRequest, Caller], Awaitable[Result[ApprovalDecision, ApprovalUnavailable]]]
 """Asks somebody; the runtime gives it, since a contract by itself has nobody to ask."""
 
 
@@ -37,18 +39,24 @@ class Ground:
         clock: Measures deadlines.
         ids: Names invocations.
         approve: Asks for approval; None where nobody can be asked.
+        asks_caller: Whether it asks whoever calls.
+        secrets: What must not leave.
+        name: The name that approvals are asked in.
     """
 
     __slots__ = (
         "approve",
+        "asks_caller",
         "audit",
         "clock",
         "dispatch",
         "host",
         "ids",
         "model",
+        "name",
         "observe",
         "principal",
+        "secrets",
         "subscribe",
         "telemetry",
     )
@@ -62,6 +70,9 @@ class Ground:
         clock: Clock | None = None,
         ids: Ids | None = None,
         approve: Approve | None = None,
+        asks_caller: bool = False,
+        secrets: Secrets | None = None,
+        name: str = "agent",
     ) -> None:
         self.host: object = host
         self.model: Callable[[], Any] = host.model
@@ -74,6 +85,9 @@ class Ground:
         self.clock = clock or _CLOCK
         self.ids = ids or _IDS
         self.approve = approve
+        self.asks_caller = asks_caller
+        self.secrets = secrets or _NO_SECRETS
+        self.name = name
 
 
 def check_whole(
@@ -101,9 +115,7 @@ def check_whole(
     asking = [one for one in variants if one.ask is not None]
     if asking and not approves:
         where = tuple(f"{one.name} (needs_approval)  {one.where}" for one in asking)
-        problems.append(
-            Problem("MISSING", "Approval", (*where, f'in contract "{name}"'), "await rt.bind(contract, host)")
-        )
+        problems.append(Problem("MISSING", "Approval", (*where, f'in contract "{name}"'), "rt.bind(contract, host)"))
     if problems:
         raise ConstructionError(problems)
 

@@ -51,7 +51,8 @@ class Projection(ABC, Generic[M_contra, T_co]):
         """
 
 
-AnyProjection: TypeAlias = Projection[Any, Any]  # Any: what is picked by name has no type to a checker
+AnyProjection: TypeAlias = Projection[object, Any]  # Any: what is picked by name has no type to a checker
+"""Reads whatever has the fields that it names, which is checked when a contract takes it."""
 
 
 def pick(*paths: str) -> AnyProjection:
@@ -129,7 +130,7 @@ class _Struct(Projection[M_contra, T_co]):
         return Reading(self._schema, codec(self._schema), self._read, self._observes, _is)
 
 
-class _Pick(Projection[Any, Any]):
+class _Pick(Projection[object, Any]):
     __slots__ = ("_paths",)
 
     def __init__(self, paths: tuple[str, ...]) -> None:

@@ -64,7 +64,7 @@ class _Grounds:
     def _ground(self, host: Any) -> Ground:
         contract = self._contract
         check_whole(contract.name, contract.variants, contract.principal, host, approves=True)
-        return Ground(host, audit=self._audit)
+        return Ground(host, audit=self._audit, name=contract.name)
 
 
 def toolkit_of(contract: AnyContract, host: type[Any], audit: Audit | None) -> Toolkit[Any]:

@@ -60,6 +60,11 @@ class Variant:
     where: Where
     capability: Capability
 
+    @property
+    def execution(self) -> ExecutionClass:
+        """What doing it twice would do."""
+        return self.capability.execution
+
 
 def compile_variant(
     model: type[Any],

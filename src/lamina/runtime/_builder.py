@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Generic, Never, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, cast
 
 import attrs
 
@@ -22,6 +22,9 @@ from lamina.effect import (
     empty_layer,
 )
 from lamina.runtime._assemble import assemble, duplicate_agent
+
+if TYPE_CHECKING:
+    from lamina.contract import Contract
 
 In = TypeVar("In", covariant=True)
 Out = TypeVar("Out")
@@ -78,6 +81,10 @@ class RuntimeBuilder(Generic[In, Out, Err]):
         if first is not None:
             raise ConstructionError([duplicate_agent(first, binding)])
         return self.program(binding)
+
+    def contract(self, contract: Contract[Any, Any, Any, Any, R2], /) -> RuntimeBuilder[In | R2, Out, Err]:
+        """Add a contract, so that what its variants need is checked with the rest; `rt.bind` serves it over a host."""
+        return self.program(contract)
 
     def program(self, program: Program[R2], /) -> RuntimeBuilder[In | R2, Out, Err]:
         """Add a handler, or anything else that runs, so that its needs are checked with the rest."""

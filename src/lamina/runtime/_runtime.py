@@ -43,6 +43,7 @@ from lamina.engine import (
     prepare,
     run_to_end,
 )
+from lamina.runtime._binds import BindsContracts, BindsContractsFor
 from lamina.runtime._conversing import Busy, Keeper, Lanes, Place, enter_conversation, take_up
 from lamina.runtime._saying import Said, say
 from lamina.runtime._suspended import suspended_in
@@ -99,7 +100,7 @@ class Core:
         await self.environment.settle(work, self.close_timeout, patient=True)
 
 
-class Runtime(Generic[Have]):
+class Runtime(BindsContracts[Have]):
     """Runs handlers and agents whose needs it has; made by `build` and `try_build`.
 
     `Have` is the union of the services it offers: running what needs another one is a type error, and what the types
@@ -502,7 +503,7 @@ class Runtime(Generic[Have]):
         return made, place
 
 
-class Open(Generic[Have, Seeded]):
+class Open(BindsContractsFor[Have], Generic[Have, Seeded]):
     """A runtime that waits for what each call brings: its only use is `given`."""
 
     __slots__ = ("_core", "_seeds")

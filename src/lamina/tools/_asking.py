@@ -5,17 +5,27 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from lamina.approval import LARGEST_PREVIEW, LONGEST_TEXT, MOST_TARGETS, ApprovalRequest, Ask
-from lamina.call import CallKey, ToolSuccess, bound
+from lamina.call import CallKey, ExecutionClass, ToolSuccess, bound
 from lamina.redaction import Secrets
 from lamina.schema import JsonValue, canonical_json
-from lamina.tools._tool import Tool
+
+
+class Asking(Protocol):
+    """What may need approval: a tool, or a capability of a contract."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def execution(self) -> ExecutionClass: ...
+    @property
+    def ask(self) -> Ask[Any] | None: ...  # Any: the input's type is erased once it is made
 
 
 def approval_request(
-    tool: Tool[Any, Any, Any],
+    tool: Asking,
     key: CallKey,
     given: object,
     arguments: JsonValue,
@@ -27,7 +37,7 @@ def approval_request(
     """Make the request of a call; None where the tool needs no approval for this input.
 
     Args:
-        tool: The tool.
+        tool: The tool, or the capability.
         key: The call.
         given: Its input, decoded.
         arguments: The same, as it came.

@@ -425,3 +425,41 @@ async def test_a_long_unknown_name_is_cut() -> None:
 
     assert error == AgentUnknownCapabilityError("x" * 128)
     assert len(audit.entries[0].subject) == 128
+
+
+@attrs.frozen
+class Shout:
+    text: Annotated[str, Encoded(str, decode=lambda text: text + "!", encode=lambda text: text.removesuffix("!"))]
+
+
+async def test_case_121_a_transform_is_applied_once() -> None:
+    host = Host()
+    bound = base.variant(Rename, "r", input=Shout, to_message=lambda given, at: Rename(given.text)).bind(host)
+    await bound.dispatch_unknown("rename", {"text": "hi"})
+    await bound.dispatch(Shout("hi!"))
+
+    assert host.sent == [Rename("hi!"), Rename("hi!")]
+
+
+async def test_case_128_what_authorize_refuses_update_refuses_too() -> None:
+    class OwnersHost(HostOf):
+        """The application's own guard, behind the agents' one."""
+
+        def dispatch(self, message: Any, /) -> Any:
+            if message.request_id != self.current.selected:
+                raise PermissionError("only the owner may delete")
+            return super().dispatch(message)
+
+    def make(given: ById, at: At[Model, User]) -> Delete:
+        return Delete(given.id, at.principal.id)
+
+    host = OwnersHost(lambda invocation: User("mallory"), model=Model(selected="ada"))
+    guarded = of_users.variant(
+        Delete, "d", input=ById, to_message=make, authorize=lambda attempt: attempt.principal.id == "ada"
+    ).bind(host)
+    unguarded = of_users.variant(Delete, "d", input=ById, to_message=make).bind(host)
+
+    assert isinstance((await guarded.dispatch(ById("a"))).failure(), AgentAuthorizationError)
+    with pytest.raises(AgentDefect):
+        await unguarded.dispatch(ById("a"))
+    assert host.sent == []

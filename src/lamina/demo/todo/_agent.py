@@ -33,8 +33,11 @@ assistant = Agent(
 
 _PLAN = (
     (call_tool("create_todo", title="Buy milk"), call_tool("create_todo", title="Water the plants")),
-    (call_tool("rename_todo", id="todo-1", title="Buy oat milk"), call_tool("complete_todo", id="todo-2")),
-    (call_tool("clear_completed"), call_tool("select_todo", id="todo-1")),
+    (
+        call_tool("rename_todo", raw='{"id": "todo-1", "title": "Buy oat milk"}'),
+        call_tool("complete_todo", raw='{"id": "todo-2"}'),
+    ),
+    (call_tool("clear_completed"), call_tool("select_todo", raw='{"id": "todo-1"}')),
     (say("I wrote down two todos, renamed the first one to Buy oat milk, and cleared the one that was done."),),
 )
 
