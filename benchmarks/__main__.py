@@ -1,4 +1,4 @@
-"""Run a benchmark: `python benchmarks [contracts | layers | local | rivals | stores] [ARGUMENTS]`; rivals by default."""
+"""Run a benchmark: `python benchmarks [contracts | layers | local | rivals | stores] [ARGUMENTS]`; else rivals."""
 
 from __future__ import annotations
 

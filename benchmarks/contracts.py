@@ -155,7 +155,7 @@ def main() -> None:
     options = parser.parse_args()
     found = asyncio.run(measure(options.rounds, options.count))
     base = next(iter(found.values()))
-    print(f"{'':38}{'µs CPU':>8}{'× floor':>9}")
+    print(f"{'':38}{'µs CPU':>8}{'x floor':>9}")
     for name, micros in found.items():
         print(f"{name:38}{micros:8.1f}{micros / base:9.1f}")
     audited = found["dispatch_unknown, audited"]
