@@ -15,6 +15,7 @@ from lamina.testing._situations import (
     ModelSituations,
     Prepared,
 )
+from lamina.testing._steering import SteeringConformanceError, SteeringReport, check_steering
 from lamina.testing._store import StoreConformanceError, StoreReport, check_store
 from lamina.testing._turns import SCRIPTED_USAGE, Turn, call_tool, fail, give, hang, raw, say, think
 from lamina.testing._valid import request_problem
@@ -38,6 +39,8 @@ __all__ = [
     "ScriptMismatch",
     "ScriptedModel",
     "Seen",
+    "SteeringConformanceError",
+    "SteeringReport",
     "Step",
     "StoreConformanceError",
     "StoreReport",
@@ -47,6 +50,7 @@ __all__ = [
     "check_conversations",
     "check_language_model",
     "check_operations",
+    "check_steering",
     "check_store",
     "fail",
     "give",

@@ -86,7 +86,7 @@ async def check_conversations(
         except TimeoutError:
             problems.append(f"{name}: not done after {patience:g} s")
         except Exception as error:  # what raises breaks its port; go on and look at the rest
-            problems.append(f"{name}: {_what(error)}")
+            problems.append(f"{name}: {what_of(error)}")
     if problems:
         raise ConversationsConformanceError(tuple(problems))
     return ConversationsReport(tuple(checked), tuple(left_out))
@@ -106,7 +106,7 @@ async def _opened(app: Layer[Never, Conversations, Any]) -> AsyncGenerator[Conve
         yield await built.unwrap().run(_the_conversations, None)
 
 
-def _what(error: BaseException) -> str:
+def what_of(error: BaseException) -> str:
     """Say what came out of a case; a task group may be around it."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
