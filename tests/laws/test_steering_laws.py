@@ -173,7 +173,7 @@ async def played(play: Play) -> None:
     assert [text for text in told if text in delivered] == told
     assert len(set(told)) == len(told)
     # Whatever follows an answer is within the turns; only a limit that calls have reached has one more.
-    over = play.max_turns + (0 if isinstance(result, Failure) or result.unwrap().exhausted is None else 1)
+    over = play.max_turns + (isinstance(result, Failure) or result.unwrap().exhausted is not None)
     assert report.turns <= over
     # A request takes one, or all that wait.
     if play.drain == "one":
