@@ -83,7 +83,8 @@ async def it_gives_back_what_was_admitted(ground: Ground) -> None:
     run, kept = await ground.open("run"), list[Placed]()
     odd = ("é😀\u2028\r\n\t'\"\\", "x" * LONGEST_TEXT, " a ")
     kinds: tuple[CommandKind, ...] = ("steering", "follow-up")
-    for position, (text, kind) in enumerate([(text, kind) for text in odd for kind in kinds], 1):
+    said: list[tuple[str, CommandKind]] = [(text, kind) for text in odd for kind in kinds]
+    for position, (text, kind) in enumerate(said, 1):
         await ground.clock.advance(1.5)
         author = None if kind == "steering" else "ada@example.org"
         receipt = taken(await ground.steering.submit(run, text, id=f"c{position}", kind=kind, author=author))
