@@ -1,0 +1,202 @@
+"""Lines of JSON, one message each: standard input and output, or any two streams of bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeAlias
+
+import anyio
+import mcp_types as wire
+import orjson
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+
+from lamina.effect import log
+
+Receive: TypeAlias = Callable[[], Awaitable[bytes]]
+"""Gives the next bytes; none at the end."""
+Send: TypeAlias = Callable[[bytes], Awaitable[None]]
+Streams: TypeAlias = tuple[
+    MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
+]
+_CHUNK = 65_536
+
+
+class Lines:
+    """Reads and writes messages, a line each.
+
+    What is no message is answered at once, and never ends the connection: a line that is too long, text that is no
+    UTF-8 or no JSON, a batch. The last line counts only where it ends.
+
+    Args:
+        receive: Gives the next bytes; none at the end.
+        send: Writes bytes.
+        longest: Bytes of a line.
+    """
+
+    def __init__(self, receive: Receive, send: Send, longest: int = 4_194_304) -> None:
+        self._receive = receive
+        self._send = send
+        self._longest = longest
+        self._writing = anyio.Lock()
+
+    @asynccontextmanager
+    async def streams(self) -> AsyncGenerator[Streams]:
+        """Give the messages as the SDK wants them."""
+        to_server, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        write, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._read, to_server)
+            group.start_soon(self._write, from_server)
+            try:
+                yield read, write
+            finally:
+                for stream in (to_server, read, write):
+                    stream.close()
+                group.cancel_scope.cancel()
+
+    async def _read(self, messages: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        kept, skipping = bytearray(), False
+        with messages, suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+            while data := await self._receive():
+                *lines, rest = data.split(b"\n")
+                for part in lines:
+                    if skipping:
+                        skipping = False
+                    else:
+                        kept += part
+                        await self._take(bytes(kept), messages)
+                    kept.clear()
+                if skipping:
+                    continue
+                kept += rest
+                if len(kept) > self._longest:
+                    kept.clear()
+                    skipping = True
+                    await self._refuse(wire.INVALID_REQUEST, f"A line is longer than {self._longest} bytes")
+
+    async def _take(self, line: bytes, messages: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        if not line.strip():
+            return
+        if len(line) > self._longest:
+            await self._refuse(wire.INVALID_REQUEST, f"A line is longer than {self._longest} bytes")
+            return
+        try:
+            message = wire.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:  # pydantic's own is one
+            await self._refuse(*_why(line))
+            return
+        await messages.send(SessionMessage(message))
+
+    async def _write(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        with suppress(anyio.ClosedResourceError):
+            async with messages:
+                async for message in messages:
+                    await self._put(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+
+    async def _refuse(self, code: int, why: str) -> None:
+        error = wire.JSONRPCError(jsonrpc="2.0", id=None, error=wire.ErrorData(code=code, message=why))
+        await self._put(error.model_dump_json(by_alias=True, exclude_unset=True).encode())
+
+    async def _put(self, line: bytes) -> None:
+        async with self._writing:
+            try:
+                await self._send(line + b"\n")
+            except OSError:
+                log().debug("the client reads no more; what was said to it is dropped")
+
+
+def _why(line: bytes) -> tuple[int, str]:
+    """Say why a line is no message, in the words of behaviour §3."""
+    try:
+        value: Any = orjson.loads(line)
+    except ValueError:
+        return wire.PARSE_ERROR, "Parse error"
+    if isinstance(value, list):
+        return wire.INVALID_REQUEST, "Batched requests are not supported"
+    return wire.INVALID_REQUEST, "Not a JSON-RPC 2.0 message"
+
+
+@asynccontextmanager
+async def stdio_lines(longest: int) -> AsyncGenerator[Lines]:
+    """Take standard input and output for the protocol, and give them back afterwards.
+
+    Meanwhile file descriptor 0 is empty, and 1 is standard error: what a handler, or a process that it starts, prints
+    or reads is none of the protocol's.
+    """
+    _flush()
+    wire_in, wire_out = os.dup(0), os.dup(1)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    try:
+        os.dup2(empty, 0)
+        os.dup2(2, 1)
+        reader, close_reader = await _reader(os.dup(wire_in))
+        writer, close_writer = await _writer(os.dup(wire_out))
+        try:
+            yield Lines(reader, writer, longest)
+        finally:
+            close_reader()
+            close_writer()
+    finally:
+        _flush()  # while 1 is still standard error
+        for fd, home in ((wire_in, 0), (wire_out, 1)):
+            with suppress(OSError):
+                os.set_blocking(fd, True)
+            os.dup2(fd, home)
+            os.close(fd)
+        os.close(empty)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+
+
+async def _reader(fd: int) -> tuple[Receive, Callable[[], None]]:
+    """Read a descriptor; a pipe without a thread for each read."""
+    if _is_pipe(fd):
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(fd, "rb", buffering=0)
+        )
+        return lambda: reader.read(_CHUNK), transport.close
+
+    async def read() -> bytes:
+        # A read that nobody waits for any more stays behind in its thread: nothing can wake it.
+        return await anyio.to_thread.run_sync(os.read, fd, _CHUNK, abandon_on_cancel=True)
+
+    return read, lambda: None
+
+
+async def _writer(fd: int) -> tuple[Send, Callable[[], None]]:
+    if _is_pipe(fd):
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(fd, "wb", 0))
+        writer = asyncio.StreamWriter(transport, protocol, None, loop)
+
+        async def send(data: bytes) -> None:
+            writer.write(data)
+            await writer.drain()
+
+        return send, transport.close
+
+    def write_all(data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+
+    async def write(data: bytes) -> None:
+        await anyio.to_thread.run_sync(write_all, data)
+
+    return write, lambda: os.close(fd)
+
+
+def _is_pipe(fd: int) -> bool:
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

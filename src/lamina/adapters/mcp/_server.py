@@ -1,0 +1,229 @@
+"""The MCP server: a surface behind the SDK's low-level server, on stdio and over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import mcp_types as wire
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from lamina.adapters.mcp._callers import Context
+from lamina.adapters.mcp._handlers import Handlers, contained
+from lamina.adapters.mcp._lines import Lines, stdio_lines
+from lamina.adapters.mcp._options import McpHttp, McpLimits, SurfaceFactory
+from lamina.adapters.mcp._view import Views
+from lamina.call import CallerFeature, Surface
+from lamina.effect import log
+
+if TYPE_CHECKING:
+    from lamina.adapters.mcp._http import McpApp
+
+_ALL: frozenset[CallerFeature] = frozenset(("progress", "log", "elicit", "sample"))
+
+
+class McpServer:
+    """Serves a surface over the Model Context Protocol, in both of its eras.
+
+    When to use: `serve_mcp` is enough for a program of its own; use this for the ASGI application, inside another
+    server, or for streams of your own.
+
+    A client of 2024-11-05 to 2025-11-25 begins with a handshake and has a session; one of 2026-07-28 sends requests
+    that stand alone. Both see the same tools, resources and prompts. A capability that asks its caller asks with
+    requests of the server in the older era; in the newer one its call is answered with what is asked, waits in this
+    process, and goes on when the client comes back with the answer.
+
+    Args:
+        source: The surface, or a function that gives the surface of one caller.
+        limits: How far it goes.
+        name: What the server is called; the surface's name, or `lamina` where each caller has its own.
+        version: Its version; the surface's.
+        json_response: Over HTTP, answer with plain JSON; see `McpHttp`.
+
+    Raises:
+        ConstructionError: The surface's capabilities ask their caller for more than can be asked here.
+    """
+
+    def __init__(
+        self,
+        source: Surface | SurfaceFactory,
+        *,
+        limits: McpLimits | None = None,
+        name: str | None = None,
+        version: str | None = None,
+        json_response: bool = False,
+    ) -> None:
+        self.limits = limits or McpLimits()
+        self.json_response = json_response
+        # With plain JSON there is no stream that anything could be told on, or asked.
+        offered: frozenset[CallerFeature] = frozenset() if json_response else _ALL
+        self._views = Views(source, self.limits, offered)
+        self._handlers = Handlers(self._views, self.limits, offered)
+        surface = None if self._views.only is None else self._views.only.surface
+        self._server = _sdk_server(
+            self._handlers,
+            surface,
+            name or ("lamina" if surface is None else surface.name),
+            version or ("0.1.0" if surface is None else surface.version),
+        )
+
+    @property
+    def sdk(self) -> Server[Any]:
+        """The SDK's server, for what nothing here is for: extensions, icons, instructions."""
+        return self._server
+
+    @property
+    def waiting(self) -> int:
+        """How many calls of the newer era have a body in this process."""
+        return len(self._handlers.held)
+
+    async def stdio(self) -> None:
+        """Serve the process that started this one, until its input ends.
+
+        Standard output carries the protocol only: while this runs, whatever else is printed goes to standard error.
+        """
+        async with stdio_lines(self.limits.line) as lines:
+            await self.serve(lines)
+
+    async def serve(self, lines: Lines) -> None:
+        """Serve one client over lines of JSON, until its input ends.
+
+        Args:
+            lines: Where they come from, and where they go.
+        """
+        async with self.running(), lines.streams() as (read, write):
+            await self._server.run(read, write, self._server.create_initialization_options())
+
+    def app(self, settings: McpHttp | None = None) -> McpApp:
+        """Give the ASGI application; see `McpApp`.
+
+        Args:
+            settings: Who may reach it, and at which path; its host and port belong to whoever listens.
+        """
+        from lamina.adapters.mcp._http import McpApp
+
+        return McpApp(self, settings or McpHttp())
+
+    async def http(self, settings: McpHttp | None = None) -> None:
+        """Listen, and serve until it is cancelled.
+
+        Args:
+            settings: Where and how.
+        """
+        from lamina.adapters.mcp._http import listen
+
+        settings = settings or McpHttp()
+        await listen(self.app(settings), settings)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """End what waits when this is left: bodies of calls, and streams of changes."""
+        try:
+            yield
+        finally:
+            self._views.close()
+            with anyio.CancelScope(shield=True):
+                await self._handlers.held.close()
+
+
+async def serve_mcp(
+    source: Surface | SurfaceFactory,
+    *,
+    stdio: bool = True,
+    http: McpHttp | None = None,
+    limits: McpLimits | None = None,
+    name: str | None = None,
+    version: str | None = None,
+) -> None:
+    """Serve a surface over MCP: on stdio, over HTTP, or both at once.
+
+    Args:
+        source: The surface, or a function that gives the surface of one caller.
+        stdio: Serve the process that started this one. Its end ends everything.
+        http: Listen there, too.
+        limits: How far it goes.
+        name: What the server is called.
+        version: Its version.
+
+    Raises:
+        ConstructionError: The surface's capabilities ask their caller for more than can be asked here.
+    """
+    listening = None
+    if http is not None:
+        listening = McpServer(source, limits=limits, name=name, version=version, json_response=http.json_response)
+    if not stdio:
+        if listening is not None:
+            await listening.http(http)
+        return
+    talking = McpServer(source, limits=limits, name=name, version=version)
+    async with anyio.create_task_group() as group:
+        if listening is not None:
+            group.start_soon(listening.http, http)
+        await talking.stdio()
+        group.cancel_scope.cancel()
+
+
+class _Server(Server[Any]):
+    """Says in its handshake that its list of tools changes, whichever transport asks."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        options = notification_options or NotificationOptions(tools_changed=True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
+
+
+def _sdk_server(handlers: Handlers, surface: Surface | None, name: str, version: str) -> Server[Any]:
+    """Register what the surface has; where each caller has its own, everything."""
+    reads = surface is None or bool(surface.resources or surface.templates)
+    prompts = surface is None or bool(surface.prompts)
+    completes = surface is None or bool(surface.templates) or any(each.arguments for each in surface.prompts)
+    server = _Server(name, version=version, get_tool_input_schema=None if surface is None else _schemas(surface))
+    server.middleware.append(_nothing_leaks)
+    add: Any = server.add_request_handler  # each handler has its own type of parameters
+
+    def register(method: str, params: type[Any], handler: Callable[[Context, Any], Any]) -> None:
+        add(method, params, contained(method, handler))
+
+    register("tools/list", wire.PaginatedRequestParams, handlers.list_tools)
+    register("tools/call", wire.CallToolRequestParams, handlers.call_tool)
+    register("logging/setLevel", wire.SetLevelRequestParams, handlers.set_level)
+    register("subscriptions/listen", wire.SubscriptionsListenRequestParams, handlers.listen)
+    if reads:
+        register("resources/list", wire.PaginatedRequestParams, handlers.list_resources)
+        register("resources/templates/list", wire.PaginatedRequestParams, handlers.list_templates)
+        register("resources/read", wire.ReadResourceRequestParams, handlers.read_resource)
+        register("resources/subscribe", wire.SubscribeRequestParams, handlers.subscribe)
+        register("resources/unsubscribe", wire.UnsubscribeRequestParams, handlers.unsubscribe)
+    if prompts:
+        register("prompts/list", wire.PaginatedRequestParams, handlers.list_prompts)
+        register("prompts/get", wire.GetPromptRequestParams, handlers.get_prompt)
+    if completes:
+        register("completion/complete", wire.CompleteRequestParams, handlers.complete)
+    server.add_notification_handler("notifications/initialized", wire.NotificationParams, handlers.initialized)
+    return server
+
+
+def _schemas(surface: Surface) -> Callable[[str], Mapping[str, Any] | None]:
+    known = {each.name: each.input_schema for each in surface.capabilities}
+    return known.get
+
+
+async def _nothing_leaks(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Stand behind everything: what the SDK itself may raise has no text for a client either."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except Exception:
+        log().exception("serving a request broke", method=ctx.method[:128])
+        raise MCPError(wire.INTERNAL_ERROR, "Handling the request failed unexpectedly") from None
