@@ -187,8 +187,6 @@ async def test_a_client_that_never_answers_is_waited_for_so_long() -> None:
 # Rounds of the newer era, one by one.
 
 
-
-
 async def raw_call(client: Any, name: str, **more: Any) -> Any:
     """Call without the SDK's own loop over rounds."""
     return await client.session.call_tool(name, more.pop("arguments", {}), allow_input_required=True, **more)
@@ -214,8 +212,8 @@ async def test_a_reference_works_once_and_for_its_call_only() -> None:
             with pytest.raises(MCPError) as refused:
                 await raw_call(client, name, arguments=arguments, request_state=given, input_responses=answers)
             assert refused.value.code == -32602
+        wrong = wire.CreateMessageResult(role="assistant", content=wire.TextContent(text="x"), model="m")
         with pytest.raises(MCPError) as misfit:
-            wrong = wire.CreateMessageResult(role="assistant", content=wire.TextContent(text="x"), model="m")
             await raw_call(client, "ask", request_state=state, input_responses={key: wrong})
         assert misfit.value.message == "An input response is not an answer to what was asked"
         done = await raw_call(client, "ask", request_state=state, input_responses={**answers, "other": accept(x=1)})

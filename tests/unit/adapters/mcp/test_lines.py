@@ -23,8 +23,8 @@ INITIALIZE = {
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
-def call(name: str, arguments: Any, id: Any = 1) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+def call(name: str, arguments: Any, number: Any = 1) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
 
 
 class Wire:

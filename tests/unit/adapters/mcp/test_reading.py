@@ -6,8 +6,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
-from tests.unit.adapters.mcp.world import LEGACY, MODERN, World, echo, served, surface_of, talking
 from lamina.adapters.mcp import McpServer
+from tests.unit.adapters.mcp.world import LEGACY, MODERN, World, echo, served, surface_of, talking
 
 ERAS = pytest.mark.parametrize("era", [LEGACY, MODERN])
 
@@ -75,15 +75,17 @@ async def test_arguments_are_completed(era: str) -> None:
 @ERAS
 async def test_77_what_a_surface_does_not_have_is_not_offered(era: str) -> None:
     era = "auto" if era == MODERN else era  # it asks the server what it offers
-    async with surface_of(World(), echo, resources=[], prompts=[]) as surface:
-        async with talking(McpServer(surface), era) as client:
-            offered = client.server_capabilities
-            assert (offered.resources, offered.prompts, offered.completions) == (None, None, None)
-            assert offered.tools.list_changed is True
-            assert client.server_info.name == "shop"
-            with pytest.raises(MCPError) as refused:
-                await client.list_resources()
-            assert refused.value.code == -32601
+    async with (
+        surface_of(World(), echo, resources=[], prompts=[]) as surface,
+        talking(McpServer(surface), era) as client,
+    ):
+        offered = client.server_capabilities
+        assert (offered.resources, offered.prompts, offered.completions) == (None, None, None)
+        assert offered.tools.list_changed is True
+        assert client.server_info.name == "shop"
+        with pytest.raises(MCPError) as refused:
+            await client.list_resources()
+        assert refused.value.code == -32601
     async with served(World(), era) as (client, _):
         offered = client.server_capabilities
         assert offered.resources.subscribe is True

@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from lamina.adapters.mcp import McpLimits
-from tests.unit.adapters.mcp.world import LEGACY, MODERN, SECRET, World, served
+from tests.unit.adapters.mcp.world import LEGACY, MODERN, SECRET, World, served, until
 
 ERAS = pytest.mark.parametrize("era", [LEGACY, MODERN])
 
@@ -129,9 +129,7 @@ async def test_a_call_that_is_cancelled_reaches_its_handler(era: str) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        async with asyncio.timeout(2):
-            while not world.ended:
-                await asyncio.sleep(0.001)
+        await until(lambda: world.ended == ["cancelled"])
         assert (await client.call_tool("echo", {"text": "x"})).content[0].text == "x"
     assert world.ended == ["cancelled"]
 

@@ -8,11 +8,10 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal, Never
 
 import attrs
-from returns.result import Failure
-
 import mcp_types as wire
 from mcp import Client
 from mcp.shared.message import SessionMessage
+from returns.result import Failure
 
 from lamina.adapters.mcp import McpLimits, McpServer
 from lamina.adapters.mcp._lines import Lines
@@ -229,9 +228,9 @@ async def served(
 
 @asynccontextmanager
 async def talking(server: McpServer, mode: str, **client: Any) -> AsyncGenerator[Any]:
-    async with pipe(server) as transport:
-        async with Client(transport, mode="legacy" if mode == LEGACY else mode, **client) as connected:
-            yield connected
+    chosen = "legacy" if mode == LEGACY else mode
+    async with pipe(server) as transport, Client(transport, mode=chosen, **client) as connected:
+        yield connected
 
 
 class pipe:
@@ -288,5 +287,5 @@ class pipe:
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for what other tasks do, at most two seconds."""
     async with asyncio.timeout(2):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - what is waited for sets no event
             await asyncio.sleep(0.001)
