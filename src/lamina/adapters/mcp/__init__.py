@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from lamina.adapters.mcp._options import Identity, McpHttp, McpLimits, SurfaceFactory, Verify
-from lamina.effect import ConstructionError, Problem
 
 if TYPE_CHECKING:
     from lamina.adapters.mcp._http import McpApp
@@ -41,6 +40,8 @@ def __getattr__(name: str) -> object:
     try:
         import mcp_types  # noqa: F401  # pyright: ignore[reportUnusedImport] - whether it is there
     except ImportError:
+        from lamina.effect import ConstructionError, Problem  # only for this mistake
+
         why = ("it speaks the protocol with the package mcp",)
         raise ConstructionError([Problem("EXTRA", name, why, 'pip install "lamina[mcp]"')]) from None
     found: object = getattr(import_module(f"{__name__}.{home}"), name)
