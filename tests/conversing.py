@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+import re
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Never
 
@@ -45,6 +46,21 @@ async def post(call: Word, ok: Try[Never], ledger: Ledger) -> str:
     """Post, if somebody allows it within a minute; a denial is told to the model."""
     ledger.ran.append(call.text)
     return call.text
+
+
+def records_in(statements: Sequence[Statement]) -> list[tuple[str, str]]:
+    """Give the conversation and the id of each record that a unit adds, however its statement is written."""
+    found: list[tuple[str, str]] = []
+    for each in statements:
+        if (insert := re.fullmatch(r"INSERT INTO record \(([^)]*)\) VALUES (.*)", each.sql)) is None:
+            continue
+        columns = insert[1].split(", ")
+        for row in re.findall(r"\(([^)]*)\)", insert[2]):
+            given = {
+                name: str(each.parameters[int(at[1:]) - 1]) for name, at in zip(columns, row.split(", "), strict=True)
+            }
+            found.append((given["conversation"], given["id"]))
+    return found
 
 
 class Faulty(Store):

@@ -34,7 +34,7 @@ from lamina.store import Row, Rows, Statement, Store, StoreError, Unmet, Value, 
 from lamina.testing import ScriptedModel, VirtualClock, call_tool, say
 from lamina.testing._store_ground import opened
 from lamina.tools import tool
-from tests.conversing import the_conversations
+from tests.conversing import records_in, the_conversations
 from tests.crash.forking import die, tell
 from tests.unit.engine.world import Word, policy
 
@@ -88,12 +88,12 @@ class Watched(Store):
         self._killer = killer
 
     async def write(self, *statements: Statement) -> Result[Rows, StoreError | Unmet]:
-        ids = [id_ for each in statements if each.sql.startswith("INSERT INTO record") for id_ in each.parameters[2::9]]
-        self._killer.come_to("before a unit", " ".join(map(str, ids)))
+        ids = [id_ for _, id_ in records_in(statements)]
+        self._killer.come_to("before a unit", " ".join(ids))
         answer = await self._store.write(*statements)
         if not isinstance(answer, Failure):
             tell(self._killer.pipe, f"kept {json.dumps(ids)}")
-        self._killer.come_to("after its answer", " ".join(map(str, ids)))
+        self._killer.come_to("after its answer", " ".join(ids))
         return answer
 
     async def read(self, sql: str, *parameters: Value) -> Result[tuple[Row, ...], StoreError]:

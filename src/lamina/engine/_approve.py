@@ -206,6 +206,7 @@ async def honour(
     call.rulings += 1
     if run.journal is not None and not await run.commit(record):
         call.outcome = call.outcome or ToolRejected("not-started")
+        return None  # what ends the run is the journal, whatever was decided: nobody has said no on record
     return act_on(run, call, request, record)
 
 

@@ -17,6 +17,7 @@ from lamina.engine._prepared import Given, PreparedAgent, PreparedTool
 from lamina.engine._seam import Seam
 from lamina.model import ToolCall
 from lamina.schema import JsonValue
+from lamina.store import StoreUnavailable
 from lamina.telemetry import UNOBSERVED, Watched
 
 
@@ -164,6 +165,8 @@ class Run:
         batch = batches[0]
         try:
             appended = await self.journal.append(*batch)
+            if _in_doubt(appended):  # it may be there: the same batch is the same again, and now that is known
+                appended = await self.journal.append(*batch)
         except Exception:
             log().exception("the journal broke", record=batch[-1].id)
             failure = JournalFailed(batch[-1].id, "the journal broke")
@@ -201,3 +204,11 @@ class Run:
     def failure(self, cause: RunCause) -> RunFailure:
         """Make the failure that the run ends with."""
         return RunFailure(cause, self.report())
+
+
+def _in_doubt(appended: Result[None, JournalFailed]) -> bool:
+    """Tell whether a batch may have been kept that the journal says has failed."""
+    if not isinstance(appended, Failure):
+        return False
+    cause: object = getattr(appended.failure(), "cause", None)  # past the types anything can come back
+    return isinstance(cause, StoreUnavailable) and cause.in_doubt
