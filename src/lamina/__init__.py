@@ -1,8 +1,9 @@
 """lamina: typed layers for async services, agents, and applications that agents may use.
 
 The names that most programs begin with. The rest is in the folders: `lamina.effect` (layers, results, clock, ids),
-`lamina.schema`, `lamina.model`, `lamina.providers`, `lamina.tools`, `lamina.approval`, `lamina.agent`, `lamina.engine`
-(events, failures), `lamina.conversation`, `lamina.runtime`, `lamina.testing`.
+`lamina.schema`, `lamina.model`, `lamina.providers`, `lamina.tools`, `lamina.approval`, `lamina.contract` (hosts,
+completions, the audit log), `lamina.agent`, `lamina.engine` (events, failures), `lamina.conversation`,
+`lamina.runtime`, `lamina.testing`.
 
 A name is imported when it is first asked for: who uses only the layers does not pay for the agents.
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lamina.agent import Agent, AgentPolicy, Binding
     from lamina.approval import Approval, Ask
+    from lamina.contract import Contract
     from lamina.effect import (
         ConstructionError,
         Handler,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "agent": ("Agent", "AgentPolicy", "Binding"),
     "approval": ("Approval", "Ask"),
+    "contract": ("Contract",),
     "effect": (
         "ConstructionError",
         "Handler",
@@ -64,6 +67,7 @@ __all__ = [
     "Binding",
     "Completed",
     "ConstructionError",
+    "Contract",
     "Handler",
     "Layer",
     "RunFailure",
