@@ -25,6 +25,7 @@ from lamina.approval.port import (
 )
 from lamina.approval.scripted import Answer, ScriptedApproval
 from lamina.approval.terminal import TerminalApproval, show_request
+from lamina.approval.waiting import MOST_WAITING, NotWaiting, WaitingApproval
 
 if TYPE_CHECKING:
     from lamina.approval.caller import CallerApproval
@@ -34,6 +35,7 @@ __all__ = [
     "LARGEST_TARGETS",
     "LONGEST_TEXT",
     "MOST_TARGETS",
+    "MOST_WAITING",
     "Answer",
     "Approval",
     "ApprovalDecision",
@@ -46,12 +48,14 @@ __all__ = [
     "Deferred",
     "DeferredApproval",
     "Denied",
+    "NotWaiting",
     "OnExpiry",
     "PolicyApproval",
     "Risk",
     "Rule",
     "ScriptedApproval",
     "TerminalApproval",
+    "WaitingApproval",
     "show_request",
 ]
 

@@ -35,6 +35,7 @@ from lamina.conversation._records import ApprovalDecided, ApprovalRequested
 from lamina.conversation._resuming import find_suspended
 from lamina.conversation._shelf import TRIES, Shelf, appended
 from lamina.conversation.port import LONGEST_BATCH, Entry, Pending
+from lamina.effect import Value
 from lamina.store import Unmet
 
 MOST_DECISIONS = 64
@@ -94,25 +95,30 @@ def _place(after: object) -> tuple[str, int] | InvalidId:
     return conversation, int(seq)
 
 
+@attrs.frozen(eq=False, repr=False)
+class At(Value):
+    """What a decision is on; see `Conversations.decide`."""
+
+    conversation: str
+    run: str
+    call: str
+    turn: int | None
+    arguments_digest: str
+
+
 async def decide(
-    shelf: Shelf,
-    conversation: str,
-    run: str,
-    call: str,
-    decision: Approved | Denied,
-    arguments_digest: str,
-    principal: str | None,
+    shelf: Shelf, at: At, decision: Approved | Denied, principal: str | None
 ) -> Result[ApprovalDecided, DecideError]:
     """Record a decision from outside; see `Conversations.decide`."""
     if (wrong := check_approver(decision.by)) is not None:
         return Failure(wrong)
     for _ in range(TRIES):
-        found = await find_suspended(shelf, conversation, run, principal)
+        found = await find_suspended(shelf, at.conversation, at.run, principal)
         if isinstance(found, Failure):
             return Failure(found.failure())
         head, reading, _suspended = found.unwrap()
         projection = reading.projected()
-        request = _asked(shelf, conversation, projection, run, call, arguments_digest)
+        request = _asked(shelf, projection, at)
         if not isinstance(request, ApprovalRequested):
             shelf.readings.keep(reading)
             return Failure(request)
@@ -120,38 +126,38 @@ async def decide(
         own = _own_record(batch, request, decision)
         if own is None:
             shelf.readings.keep(reading)
-            return Success(projection.decisions()[call])
+            return Success(projection.decisions()[at.call])
         records = [own, *_for_others(shelf, projection, batch, own)]
         written = _written(records)
         if isinstance(written, RecordRefused):
             shelf.readings.keep(reading)
             return Failure(written)
-        statements, tails = appended(conversation, written, reading.tail, shelf.now())
+        statements, tails = appended(at.conversation, written, reading.tail, shelf.now())
         answer = await shelf.store.write(_sql.take(head, attrs.evolve(head, tail=tails[-1])), *statements)
         if not isinstance(answer, Failure):
             follow(reading, records, tails[-1])
-            counts = reading.projected().decisions()[call]
+            counts = reading.projected().decisions()[at.call]
             shelf.readings.keep(reading)
             return Success(counts)
         if not isinstance(lost := answer.failure(), Unmet):
             return Failure(lost)
-    return await shelf.lost_out(conversation)
+    return await shelf.lost_out(at.conversation)
 
 
 def _asked(
-    shelf: Shelf, conversation: str, projection: Projection, run: str, call: str, arguments_digest: str
+    shelf: Shelf, projection: Projection, at: At
 ) -> ApprovalRequested | AlreadyDecided | NotAsked | ArgumentsDiffer | ApprovalLapsed:
     batch = projection.open
-    asked = None if batch is None or batch.declared.run != run else batch.requests.get(call)
-    if batch is None or asked is None:
-        return NotAsked(run, call)
-    if call in batch.started or call in batch.outcomes:
-        return AlreadyDecided(conversation, run)
-    if asked.request.arguments_digest != arguments_digest:
-        return ArgumentsDiffer(run, call)
+    asked = None if batch is None or batch.declared.run != at.run else batch.requests.get(at.call)
+    if batch is None or asked is None or at.turn not in (None, asked.request.key.turn):
+        return NotAsked(at.run, at.call)
+    if at.call in batch.started or at.call in batch.outcomes:
+        return AlreadyDecided(at.conversation, at.run)
+    if asked.request.arguments_digest != at.arguments_digest:
+        return ArgumentsDiffer(at.run, at.call)
     expired_at = asked.request.expires_at
     if expired_at is not None and asked.request.expired(shelf.clock.now()):
-        return ApprovalLapsed(run, call, expired_at)
+        return ApprovalLapsed(at.run, at.call, expired_at)
     return asked
 
 

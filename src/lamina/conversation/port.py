@@ -316,6 +316,7 @@ class Conversations(ABC):
         decision: Approved | Denied,
         arguments_digest: str,
         *,
+        turn: int | None = None,
         principal: str | None = None,
     ) -> Result[ApprovalDecided, DecideError]:
         """Record a decision while the run is suspended; it stays so, and `rt.resume(...)` acts on it.
@@ -330,6 +331,8 @@ class Conversations(ABC):
             call: The call's id.
             decision: What is decided, and by whom: 1 to 256 printable characters.
             arguments_digest: The digest of the arguments that were decided on, from the request.
+            turn: The turn in which that was asked: a later one may have a call of the same id with the same
+                arguments. None is whichever turn is open.
             principal: On whose behalf.
 
         Returns:

@@ -72,11 +72,12 @@ class StoredConversations(Conversations):
         decision: Approved | Denied,
         arguments_digest: str,
         *,
+        turn: int | None = None,
         principal: str | None = None,
     ) -> Result[ApprovalDecided, DecideError]:
         """Record a decision from outside; see `Conversations.decide`."""
-        clean = self._secrets.redact_in(decision)
-        return await _deciding.decide(self._shelf, conversation, run, call, clean, arguments_digest, principal)
+        at = _deciding.At(conversation, run, call, turn, arguments_digest)
+        return await _deciding.decide(self._shelf, at, self._secrets.redact_in(decision), principal)
 
     async def abort(
         self, conversation: str, run: str, *, principal: str | None = None

@@ -125,11 +125,12 @@ async def a_decision_on_what_was_not_asked_is_refused(scene: Scene) -> None:
     await scene.clock.advance(60)
 
     async def decide(
-        call: str = "a", *, run: str = "run-1", by: Any = "x", digest: str = DIGEST, principal: str | None = "ada"
+        call: str = "a", *, run: str = "run-1", by: Any = "x", digest: str = DIGEST, principal: str | None = "ada", turn: int = 1
     ) -> Result[ApprovalDecided, Any]:
-        return await conversations.decide(name, run, call, Approved(by), digest, principal=principal)
+        return await conversations.decide(name, run, call, Approved(by), digest, turn=turn, principal=principal)
 
     refused(await decide("zzz"), NotAsked, "a call that nobody asked about")
+    refused(await decide(turn=2), NotAsked, "a call of another turn")
     refused(await decide(digest="00" * 32), ArgumentsDiffer, "other arguments")
     refused(await decide("b"), ApprovalLapsed, "a request whose time is over")
     refused(await decide(run="run-2"), AlreadyDecided, "a run that is not suspended")
