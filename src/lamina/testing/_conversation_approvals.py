@@ -125,7 +125,13 @@ async def a_decision_on_what_was_not_asked_is_refused(scene: Scene) -> None:
     await scene.clock.advance(60)
 
     async def decide(
-        call: str = "a", *, run: str = "run-1", by: Any = "x", digest: str = DIGEST, principal: str | None = "ada", turn: int = 1
+        call: str = "a",
+        *,
+        run: str = "run-1",
+        by: Any = "x",
+        digest: str = DIGEST,
+        principal: str | None = "ada",
+        turn: int = 1,
     ) -> Result[ApprovalDecided, Any]:
         return await conversations.decide(name, run, call, Approved(by), digest, turn=turn, principal=principal)
 
