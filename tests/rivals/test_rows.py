@@ -59,9 +59,9 @@ class Gate:
 
 
 def slow_at(gate: Gate) -> Any:
-    @tool()
+    @tool(max_concurrency=1)
     async def slow(call: Number, ok: Try[Never]) -> int:
-        """Wait."""
+        """Wait; a second one waits for the first."""
         gate.entered.set()
         await gate.open.wait()
         return call.x
@@ -126,7 +126,7 @@ async def test_p4_row_1_a_cancelled_batch_keeps_what_finished_and_the_next_reque
 ) -> None:
     gate = Gate()
     agent = agent_with(slow_at(gate) | ok)
-    turn = call_tool("ok", x=1, id="o") & call_tool("slow", x=2, id="s")
+    turn = call_tool("ok", x=1, id="o") & call_tool("slow", x=2, id="s") & call_tool("slow", x=3, id="n")
     async with talking(Place(kind, tmp_path)) as talk:
         async with talk.rt.start(agent.on(ScriptedModel(turn)), "go", conversation="c") as run:
             await gate.entered.wait()
@@ -138,6 +138,7 @@ async def test_p4_row_1_a_cancelled_batch_keeps_what_finished_and_the_next_reque
         told = await told_after(talk, agent)
     assert told["o"] == 2
     assert told["s"]["_tag"] == "ToolUnknownOutcome"
+    assert (told["n"]["_tag"], told["n"]["reason"]) == ("ToolRejected", "not-started")
 
 
 @on_every_store
@@ -287,39 +288,58 @@ async def test_row_9_a_write_that_fails_after_the_tool_ran_is_made_up_for_and_th
         assert ledger.ran == ["s"]
 
 
-@pytest.mark.parametrize("kind", DURABLE)
+@on_every_store
 async def test_row_10_an_approval_holds_whatever_services_are_there_when_it_is_resumed(
     kind: str, tmp_path: Path
 ) -> None:
     """openai/openai-agents-python#4244."""
     place, other = Place(kind, tmp_path), Ledger()
+
+    async def approved(talk: Any) -> Any:
+        binding = agent_with(send).on(ScriptedModel(say("done")))
+        return await talk.rt.resume(binding, ended.failure().cause, {"s": Approved("ada")})
+
     async with talking(place) as talk:
         ended = await talk.run(agent_with(send).on(ScriptedModel(call_tool("send", text="s", id="s"))))
-    async with talking(place, ledger=other) as talk:
-        binding = agent_with(send).on(ScriptedModel(say("done")))
-        resumed = await talk.rt.resume(binding, ended.failure().cause, {"s": Approved("ada")})
+        if kind == "memory":  # which ends with its runtime: what differs is the agent, its model and the ledger's list
+            talk.ledger.ran = other.ran
+            resumed = await approved(talk)
+    if kind != "memory":
+        async with talking(place, ledger=other) as talk:
+            resumed = await approved(talk)
     assert resumed.unwrap().output == "done"
     assert other.ran == ["s"]
 
 
-@pytest.mark.parametrize("kind", DURABLE)
+async def all_stored(talk: Any) -> None:
+    """See eight inputs, each with its answer behind it."""
+    messages = (await talk.conversations.history("c")).unwrap().messages
+    said = [message.text for message in messages]  # type: ignore[union-attr]
+    assert sorted(said[::2]) == [f"in {number}" for number in range(8)]
+    assert [f"in {text}" for text in said[1::2]] == said[::2]
+    assert isinstance(await talk.conversations.verify("c"), Success)
+
+
+@on_every_store
 async def test_row_12_first_writes_to_a_new_database_may_race(kind: str, tmp_path: Path) -> None:
     """openai/openai-agents-python#2722."""
     place = Place(kind, tmp_path)
 
-    async def first(number: int) -> Any:
-        async with talking(place) as talk:
-            model = ScriptedModel(say(f"{number}"))
-            return await talk.run(agent_with().on(model), f"in {number}", busy="queue")
+    async def first(number: int, talk: Any = None) -> Any:
+        if talk is not None:
+            return await talk.run(agent_with().on(ScriptedModel(say(f"{number}"))), f"in {number}", busy="queue")
+        async with talking(place) as own:
+            return await first(number, own)
 
-    ended = await asyncio.gather(*[first(number) for number in range(8)])
+    if kind == "memory":  # which is one runtime's own
+        async with talking(place) as talk:
+            ended = await asyncio.gather(*[first(number, talk) for number in range(8)])
+            await all_stored(talk)
+    else:
+        ended = await asyncio.gather(*[first(number) for number in range(8)])
+        async with talking(place) as talk:
+            await all_stored(talk)
     assert [each.unwrap().output for each in ended] == [f"{number}" for number in range(8)]
-    async with talking(place) as talk:
-        messages = (await talk.conversations.history("c")).unwrap().messages
-        said = [message.text for message in messages]  # type: ignore[union-attr]
-        assert sorted(said[::2]) == [f"in {number}" for number in range(8)]
-        assert [f"in {text}" for text in said[1::2]] == said[::2]
-        assert isinstance(await talk.conversations.verify("c"), Success)
 
 
 @on_every_store
