@@ -52,6 +52,7 @@ from lamina.engine._handle import RunHandle
 from lamina.engine._loop import Enter, interpret
 from lamina.engine._permit import permitted
 from lamina.engine._prepared import Given, Permits, PreparedAgent, PreparedTool, prepare, prepare_tool, short_lived
+from lamina.engine._record import admission
 from lamina.engine._redact import clean_history
 from lamina.engine._resume import interpret_resumed, restore
 from lamina.engine._ruling import Decisions, Ruling, rulings
@@ -115,6 +116,7 @@ __all__ = [
     "TurnCompleted",
     "TurnStarted",
     "Waiting",
+    "admission",
     "clean_history",
     "interpret",
     "interpret_resumed",

@@ -5,11 +5,15 @@ Each function does nothing where the runtime offers no `Audit`.
 
 from __future__ import annotations
 
+from returns.result import Failure, Result
+
 from lamina.audit import Decision, Kind, record_decision
 from lamina.call import Outcome, ToolRejected
 from lamina.conversation import ApprovalDecided
+from lamina.effect import tag_of
 from lamina.engine._failures import Exhausted, PolicyExceeded
 from lamina.engine._run import Call, Run
+from lamina.steering import CommandKind, Receipt, SteeringError
 
 _NO_TOOL = "unknown-tool"
 _VERDICTS: dict[str, Decision] = {"approved": "allowed", "denied": "refused", "expired": "expired"}
@@ -65,6 +69,15 @@ def policy(run: Run, exceeded: PolicyExceeded) -> None:
     if run.prepared.audit is not None:
         agent = run.prepared.agent.id
         _record(run, "policy", agent, "refused", reason=exceeded.limit, outcome="run-ends", by="runtime")
+
+
+def admission(run: Run, kind: CommandKind, answer: Result[Receipt, SteeringError]) -> None:
+    """Something was said to an active run, and was admitted, or not."""
+    if run.prepared.audit is not None:
+        refused = answer.failure() if isinstance(answer, Failure) else None
+        what: Decision = "allowed" if refused is None else "refused"
+        reason, outcome = ("", "waits") if refused is None else (tag_of(refused), "not-run")
+        _record(run, "steering", kind, what, reason=reason, outcome=outcome, by="runtime")
 
 
 def _checked(run: Run, kind: Kind, call: Call, refused: Outcome | None, by: str, *, broke: bool) -> None:

@@ -10,6 +10,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.conversation import InputRecorded
 from lamina.effect import log
+from lamina.engine import _record as record
 from lamina.engine._events import SteeringAdmitted, SteeringDelivered
 from lamina.engine._failures import RunCause, SteeringFailed
 from lamina.engine._machine import has_turn
@@ -67,7 +68,9 @@ async def _submit(
     if run.ended is not None:
         return Failure(SteeringClosed(run.id, "ended"))
     author = run.author if author is None else author
+    text = run.prepared.secrets.redact_text(text)
     answer = await seam.service.submit(run.id, text, id=command, kind=kind, author=author, principal=run.author)
+    record.admission(run, kind, answer)
     if not isinstance(answer, Failure) and run.ended is None and answer.unwrap().run == run.id:
         _announce(run, seam, command, kind, author, text)
     return answer
@@ -115,10 +118,11 @@ async def _bring_in(run: Run, seam: Seam, kind: CommandKind) -> Result[bool, Run
     commands = read.unwrap()
     if not commands:
         return Success(False)
-    for command in commands:
-        _announce(run, seam, command.id, command.kind, command.author, command.text)
-        run.transcript.say(UserMessage.of(command.text))
-        run.later(InputRecorded(run.id, input_of(command), command.kind, command.author, command.text))
+    texts = [run.prepared.secrets.redact_text(command.text) for command in commands]  # it may come from elsewhere
+    for command, text in zip(commands, texts, strict=True):
+        _announce(run, seam, command.id, command.kind, command.author, text)
+        run.transcript.say(UserMessage.of(text))
+        run.later(InputRecorded(run.id, input_of(command), command.kind, command.author, text))
         seam.taken.append(command)
     if not await run.commit():
         assert run.journal_failure is not None
@@ -129,14 +133,14 @@ async def _bring_in(run: Run, seam: Seam, kind: CommandKind) -> Result[bool, Run
     seam.taken.clear()
     seam.logged.clear()
     if run.emit is not None:
-        for command in commands:
+        for command, text in zip(commands, texts, strict=True):
             run.emit(
                 SteeringDelivered,
                 turn=run.state.turn + 1,
                 command=command.id,
                 kind=command.kind,
                 author=command.author,
-                text=command.text,
+                text=text,
             )
     return Success(True)
 
@@ -147,7 +151,7 @@ async def pause_seam(run: Run, seam: Seam) -> None:
     if isinstance(paused, Failure):
         log().error("the commands of a suspended run were not kept", run=run.id, why=str(paused.failure()))
         return
-    seam.undelivered = paused.unwrap()
+    seam.undelivered = run.prepared.secrets.redact_in(paused.unwrap())
 
 
 async def end_seam(run: Run, seam: Seam) -> None:
@@ -160,7 +164,7 @@ async def end_seam(run: Run, seam: Seam) -> None:
         log().error("the commands of a run were not settled", run=run.id, why=str(seam.failure))
         return
     seam.state = "closed"
-    seam.undelivered = ended.unwrap()
+    seam.undelivered = run.prepared.secrets.redact_in(ended.unwrap())
     for command in seam.undelivered:
         _announce(run, seam, command.id, command.kind, command.author, command.text)
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lamina.contract import BoundContract, Contract, Host, HostWithPrincipal
     from lamina.effect import Layer, Seeds
     from lamina.engine import Given
-    from lamina.runtime._runtime import Core
+    from lamina.runtime._core import Core
 
 Have = TypeVar("Have", contravariant=True)
 M = TypeVar("M")

@@ -23,7 +23,8 @@ from lamina.effect import (
 )
 from lamina.runtime._assemble import assemble
 from lamina.runtime._builder import RuntimeBuilder
-from lamina.runtime._runtime import Core, Open, Runtime
+from lamina.runtime._core import Core
+from lamina.runtime._runtime import Open, Runtime
 
 R = TypeVar("R")
 N = TypeVar("N")

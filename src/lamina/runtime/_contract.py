@@ -19,7 +19,7 @@ from lamina.runtime._offering import takes_caller
 from lamina.telemetry import Telemetry
 
 if TYPE_CHECKING:
-    from lamina.runtime._runtime import Core
+    from lamina.runtime._core import Core
 
 S = TypeVar("S")
 

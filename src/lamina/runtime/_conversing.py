@@ -32,6 +32,7 @@ from lamina.engine import (
     Steered,
     SteeringFailed,
     Waiting,
+    admission,
     clean_history,
     restore,
     rulings,
@@ -136,6 +137,7 @@ async def _steer(run: Run, place: Place, busy: ConversationBusy, opening: tuple[
     (said,) = [record for record in opening if isinstance(record, InputRecorded)]
     assert steering is not None, "the preflight has seen it"
     answer = await steering.submit(busy.run, said.text, id=run.id, author=said.author, principal=place.principal)
+    admission(run, "steering", answer)
     if not isinstance(answer, Failure):
         return Steered(busy.conversation, busy.run, answer.unwrap())
     refused = answer.failure()

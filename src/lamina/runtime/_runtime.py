@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, overload
-from weakref import WeakKeyDictionary
 
 from returns.result import Failure, Result
 
@@ -13,14 +12,11 @@ from lamina.call import DEFAULT_RESULT_BYTES
 from lamina.conversation import ConversationError, History, NotSuspended, Record
 from lamina.effect import (
     ConstructionError,
-    Environment,
     Handler,
     Layer,
     Plan,
     Problem,
-    Program,
     Seeds,
-    SystemIds,
     caller_where,
 )
 from lamina.engine import (
@@ -29,8 +25,6 @@ from lamina.engine import (
     Emitter,
     EventLog,
     Given,
-    Permits,
-    PreparedAgent,
     Run,
     RunCause,
     RunFailure,
@@ -40,14 +34,13 @@ from lamina.engine import (
     clean_history,
     interpret,
     interpret_resumed,
-    prepare,
     run_to_end,
 )
 from lamina.runtime._binds import BindsContracts, BindsContractsFor
-from lamina.runtime._conversing import Busy, Keeper, Lanes, Place, enter_conversation, take_up
-from lamina.runtime._saying import Said, say
+from lamina.runtime._conversing import Busy, Keeper, Place, enter_conversation, take_up
+from lamina.runtime._core import Core
+from lamina.runtime._saying import SpeaksToRuns
 from lamina.runtime._suspended import suspended_in
-from lamina.steering import CommandKind, Receipt, SteeringError
 
 if TYPE_CHECKING:
     from lamina.call import Caller, Surface
@@ -64,43 +57,7 @@ I = TypeVar("I")  # noqa: E741 - the input
 O = TypeVar("O")  # noqa: E741 - the output
 
 
-class Core:
-    """What all runtimes over one environment share, whatever seeds they were given."""
-
-    __slots__ = ("agents", "close_timeout", "environment", "handlers", "lanes", "permits", "plan")
-
-    def __init__(self, plan: Plan, environment: Environment, close_timeout: float) -> None:
-        self.plan = plan
-        self.environment = environment
-        self.close_timeout = close_timeout
-        self.permits = Permits()
-        self.lanes = Lanes()
-        # By identity, and weakly: an agent that its owner drops is gone.
-        self.handlers: WeakKeyDictionary[Program[Any], Callable[[Any, Given], Awaitable[Any]]] = WeakKeyDictionary()
-        self.agents: WeakKeyDictionary[Program[Any], PreparedAgent] = WeakKeyDictionary()
-
-    async def handler(self, handler: Handler[Any, Any, Any]) -> Callable[[Any, Given], Awaitable[Any]]:
-        """Compile a handler, once; one that the plan has not seen is planned first."""
-        scope = await self.environment.admit(handler)
-        compiled = self.handlers[handler] = scope.compile(handler.needs, handler.fn)
-        return compiled
-
-    async def agent(self, binding: Binding[Any, Any, Any]) -> PreparedAgent:
-        """Prepare an agent, once; one that the plan has not seen is planned first."""
-        scope = await self.environment.admit(binding)
-        prepared = self.agents[binding] = prepare(binding, scope, self.permits)
-        return prepared
-
-    async def settle(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run a settlement in a task that the environment owns."""
-        await self.environment.settle(work, self.close_timeout)
-
-    async def see_through(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run what has to be known once it has begun in such a task; it takes as long as its caller waits."""
-        await self.environment.settle(work, self.close_timeout, patient=True)
-
-
-class Runtime(BindsContracts[Have]):
+class Runtime(BindsContracts[Have], SpeaksToRuns):
     """Runs handlers and agents whose needs it has; made by `build` and `try_build`.
 
     `Have` is the union of the services it offers: running what needs another one is a type error, and what the types
@@ -207,49 +164,6 @@ class Runtime(BindsContracts[Have]):
             return await self._to_end(run, places[0], given)
 
         return RunHandle(prepare_run, work)
-
-    async def steer(
-        self,
-        text: str,
-        /,
-        *,
-        conversation: str,
-        kind: CommandKind = "steering",
-        author: str | None = None,
-        id: str | None = None,  # noqa: A002 - it is the command's
-        principal: str | None = None,
-    ) -> Result[Receipt, SteeringError | ConversationError]:
-        """Say something to the run that is active in a conversation, whoever started it, in whichever process.
-
-        When to use: where you do not hold the run's handle, which has `steer` and `follow_up`. Another process's run is
-        reached through `stored_steering()` over the same store.
-
-        Args:
-            text: What is said: 1 to 65,536 characters, not only blanks.
-            conversation: Where the run is.
-            kind: `steering` goes in before the next request to the model, `follow-up` where the run would stop.
-            author: Who says it; None is the principal.
-            id: The command's own id: the same command twice is one. None gives it a new one.
-            principal: Whose the conversation is; for anybody else it is not there.
-
-        Returns:
-            A receipt; `SteeringClosed` where no run is active, or it takes none.
-
-        Raises:
-            ConstructionError: The runtime has no `Conversations`, or no `Steering`.
-        """
-        command = Said(
-            id=SystemIds().new("command") if id is None else id,
-            text=text,
-            conversation=conversation,
-            kind=kind,
-            author=principal if author is None else author,
-            principal=principal,
-        )
-        core = self._core
-        compiled = core.handlers.get(say) or await core.handler(say)
-        answer: Result[Receipt, SteeringError | ConversationError] = await compiled(command, self._given)
-        return answer
 
     async def resume(
         self,

@@ -28,7 +28,7 @@ from lamina.runtime._toolkit_surface import ToolkitSurface
 from lamina.tools import Tools
 
 if TYPE_CHECKING:
-    from lamina.runtime._runtime import Core
+    from lamina.runtime._core import Core
 
 
 @attrs.frozen(kw_only=True)

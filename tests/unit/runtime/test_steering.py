@@ -13,10 +13,12 @@ import pytest
 from returns.result import Failure
 
 from lamina.approval import Approval, Approved, DeferredApproval
+from lamina.audit import Audit, MemoryAudit
 from lamina.conversation import (
     ConversationBusy,
     Conversations,
     InputRecorded,
+    InvalidId,
     JournalFailed,
     NotAllowed,
     RunEnded,
@@ -24,6 +26,7 @@ from lamina.conversation import (
 )
 from lamina.effect import Clock, ConstructionError, bind, handler
 from lamina.engine import RunSuspended, Steered, SteeringDelivered, SteeringFailed
+from lamina.redaction import Secrets
 from lamina.runtime import Runtime, build
 from lamina.steering import (
     CommandConflict,
@@ -39,7 +42,7 @@ from lamina.testing import VirtualClock, call_tool, hang, say
 from tests.conversing import Faulty, Ledger, act, send, the_conversations
 from tests.speaking import Listener, admitted, recorded, said, texts
 from tests.stores import DURABLE, STORES, Place
-from tests.unit.engine.world import after_steps, agent_with, events_of, until
+from tests.unit.engine.world import after_steps, agent_with, echo, events_of, until
 
 
 @handler
@@ -456,3 +459,83 @@ async def test_a_run_that_is_cancelled_leaves_no_open_queue(kind: str, tmp_path:
         assert await room.placed(run.id) == [("s", "dropped")]
         assert (await room.steering.submit(run.id, "t", id="t")).failure() == SteeringClosed(run.id, "ended")
         assert isinstance((await room.conversations.read("c")).unwrap()[-1].record, RunEnded)
+
+
+async def test_a_secret_that_is_said_reaches_neither_queue_nor_log_nor_event_nor_model(tmp_path: Path) -> None:
+    canary, audit = "canary-7f3a-secret", MemoryAudit()
+    async with Place("memory", tmp_path).open() as store:
+        app: Any = (stored_conversations() | stored_steering()).provide(bind(Store).value(store))
+        app = app | bind(Secrets).value(Secrets(canary)) | bind(Audit).value(audit)
+        async with build(app) as rt:
+            steering: Steering = await rt.run(the_steering, None)
+
+            async def speak() -> None:
+                admitted(await run.steer(f"here {canary}"))
+                admitted(await rt.steer(f"there {canary}", conversation="c"))
+                # What a process wrote that does not know the secret.
+                admitted(await steering.submit(run.id, f"raw {canary}", id="raw"))
+                admitted(await run.follow_up(f"late {canary}"))
+
+            model = Listener(call_tool("echo", text="1"), say("a"), during={1: speak})
+            binding: Any = agent_with(echo, steering=True, steering_drain="all", max_turns=2).on(model)
+            async with rt.start(binding, "go", conversation="c") as run:
+                result = await run.result()
+                events = await events_of(run)
+            conversations: Conversations = await rt.run(the_conversations, None)
+            log = (await conversations.read("c")).unwrap()
+            placed = (await steering.commands(run.id)).unwrap()
+    report = result.unwrap().report
+    hidden = "[REDACTED:secret]"
+    assert said(report.history) == ["go", "> ", f"here {hidden}", f"there {hidden}", f"raw {hidden}", "> a"]
+    assert texts(report.undelivered) == [f"late {hidden}"]
+    assert [each.command.text.partition(" ")[0] for each in placed if canary in each.command.text] == ["raw"]
+    seen = [*model.requests, *events, *log, report, *[each for each in placed if each.command.id != "raw"]]
+    assert all(canary not in repr(attrs.asdict(each)) for each in seen if attrs.has(type(each)))
+    noted = [(entry.subject, entry.decision, entry.reason, entry.outcome) for entry in audit.entries]
+    assert [each for each in noted if each[0] in ("steering", "follow-up")] == [
+        ("steering", "allowed", "", "waits"),
+        ("steering", "allowed", "", "waits"),
+        ("follow-up", "allowed", "", "waits"),
+    ]
+
+
+async def test_refusals_are_audited(tmp_path: Path) -> None:
+    audit = MemoryAudit()
+    async with Place("memory", tmp_path).open() as store:
+        app: Any = (stored_conversations() | stored_steering()).provide(bind(Store).value(store))
+        async with build(app | bind(Audit).value(audit)) as rt:
+            binding: Any = agent_with(steering=True).on(Listener(say("x")))
+            async with rt.start(binding, "go", conversation="c") as run:
+                await run.result()
+            late = (await rt.steer("late", conversation="c")).failure()
+            none = (await rt.steer("x", conversation="c", id="")).failure()
+            empty = (await rt.steer("", conversation="c")).failure()
+    assert late == SteeringClosed(None, "no run")
+    assert none == InvalidId("command", "it is empty")
+    assert empty == CommandRefused("it is empty")
+    told = [(entry.kind, entry.reason, entry.outcome, entry.run) for entry in audit.entries]
+    reasons = ("SteeringClosed", "InvalidId", "CommandRefused")
+    assert told == [("steering", reason, "not-run", None) for reason in reasons]
+
+
+@pytest.mark.parametrize("kind", STORES)
+async def test_the_handle_of_a_resumed_run_speaks_to_it(kind: str, tmp_path: Path) -> None:
+    async with speaking(Place(kind, tmp_path)) as room:
+        binding = talker(Listener(call_tool("send", text="m"), say("sent"), say("and more")), send)
+        cause = (await room.run(binding, principal="ada")).failure().cause
+        handle: Any = room.rt.start_resumed(binding, cause, {"call-1": Approved("ada")}, principal="ada")
+        async with handle as run:
+            admitted(await run.steer("early"))
+            admitted(await run.follow_up("more"))
+            result = await run.result()
+        assert said(result.unwrap().report.history) == ["go", "> ", "early", "> sent", "more", "> and more"]
+
+
+async def test_the_handle_of_a_run_that_is_not_resumed_takes_nothing(tmp_path: Path) -> None:
+    async with speaking(Place("memory", tmp_path)) as room:
+        binding = talker(Listener(call_tool("send", text="m")), send)
+        cause = (await room.run(binding)).failure().cause
+        async with room.rt.start_resumed(binding, cause) as run:
+            answer: Any = await run.steer("early")
+            assert isinstance((await run.result()).failure().cause, RunSuspended)
+        assert answer.failure() == SteeringClosed(run.id, "ended")
