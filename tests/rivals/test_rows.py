@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import io
+import logging
 import weakref
 from pathlib import Path
 from typing import Any, Never
 
 import attrs
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from returns.result import Failure, Success
 
 from lamina.agent import Agent
@@ -22,6 +27,7 @@ from lamina.effect import ConstructionError, Try, bind
 from lamina.engine import RunInterrupted
 from lamina.model import Authentication, ModelProtocolError
 from lamina.runtime import build
+from lamina.telemetry import OpenTelemetry, Telemetry, configure_logging
 from lamina.testing import ScriptedModel, call_tool, fail, say
 from lamina.tools import tool
 from tests.conversing import Ledger, act, send, talking
@@ -97,8 +103,9 @@ async def test_p1_p2_an_unknown_tool_and_a_wrong_argument_are_told_and_the_run_g
 
 @on_every_store
 async def test_p3_row_15_a_tool_that_breaks_costs_its_siblings_nothing_and_tells_nobody_its_text(
-    kind: str, tmp_path: Path
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """openai/openai-agents-python#3110 and #5112."""
     gate, model = (
         Gate(),
         ScriptedModel(
@@ -107,7 +114,14 @@ async def test_p3_row_15_a_tool_that_breaks_costs_its_siblings_nothing_and_tells
     )
     gate.open.set()
     agent = agent_with(slow_at(gate) | boom | ok)
-    async with talking(Place(kind, tmp_path)) as talk:
+    exporter, tracers, lines = InMemorySpanExporter(), TracerProvider(), io.StringIO()
+    tracers.add_span_processor(SimpleSpanProcessor(exporter))
+    spans = bind(Telemetry).value(OpenTelemetry(tracer_provider=tracers))
+    logger = logging.getLogger("lamina")
+    for name, value in (("handlers", []), ("propagate", True), ("level", logger.level)):
+        monkeypatch.setattr(logger, name, value)  # which puts it back afterwards
+    configure_logging(stream=lines)
+    async with talking(Place(kind, tmp_path), more=spans) as talk:
         async with talk.rt.start(agent.on(model), "go", conversation="c") as run:
             result = await run.result()
             events = [event async for event in run.events()]
@@ -116,6 +130,9 @@ async def test_p3_row_15_a_tool_that_breaks_costs_its_siblings_nothing_and_tells
         exported = (await talk.conversations.export("c")).unwrap()
     assert (told["s"], told["b"]["_tag"], told["o"]) == (1, "ToolDefect", 6)
     sinks = [repr(result), repr(events), repr(list(log)), "".join(exported), repr(model.requests)]
+    traced, logged = "".join(span.to_json() for span in exporter.get_finished_spans()), lines.getvalue()
+    assert ("execute_tool boom" in traced, "a tool raised" in logged, "ValueError" in logged) == (True, True, True)
+    sinks += [traced, logged]
     assert [SECRET in sink for sink in sinks] == [False] * len(sinks)
     assert SECRET not in repr([attrs.asdict(event, recurse=False) for event in events])
 

@@ -6,6 +6,7 @@ audits, every table of the store as it is, the model's requests, events, results
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
@@ -46,9 +47,12 @@ from lamina.model import (
 )
 from lamina.model import ReasoningDelta as ReasoningDeltaPart
 from lamina.model import TextDelta as TextDeltaPart
+from lamina.providers.anthropic import anthropic_model
+from lamina.providers.openai import openai_model
 from lamina.redaction import MASK, SecretPattern, Secrets, forms_of
-from lamina.runtime import Runtime, build
+from lamina.runtime import Runtime, RuntimeBuilder, build
 from lamina.session import Metadata, SessionStore, stored_sessions
+from lamina.steering import StoredSteering, stored_steering
 from lamina.store import Store
 from lamina.telemetry import OpenTelemetry, Telemetry, configure_logging, observing
 from lamina.testing import SCRIPTED_USAGE, ScriptedModel, call_tool, fail, raw, say, think
@@ -523,3 +527,53 @@ async def test_a_decision_from_outside_is_recorded_without_a_secret(kind: str, t
         rows = await rows_of(store)
     assert "never with" in rows
     assert found_in({"rows": rows, "requests": model.requests}) == []
+
+
+@on_every_store
+async def test_what_is_said_to_a_run_on_its_way_holds_no_secret(kind: str, tmp_path: Path) -> None:
+    """By its own handle, by another process over the same store, and what is never delivered."""
+    secrets, entered, gate = Secrets(SECRET), asyncio.Event(), asyncio.Event()
+
+    @tool(execution="readonly")
+    async def wait(call: Note, ok: Try[Never]) -> str:
+        entered.set()
+        await gate.wait()
+        return call.text
+
+    model = ScriptedModel(call_tool("wait", text="x"), say("done"), say("done again"))
+    binding = agent_with(wait, steering=True, max_turns=2).on(model)
+    async with Place(kind, tmp_path).open() as store:
+        here = bind(Store).value(store)
+        steering: Any = stored_steering().provide(here)
+        async with (
+            running(store, steering, secrets=secrets) as rt,
+            rt.start(binding, "go", conversation="c") as run,
+        ):
+            await entered.wait()
+            (await run.steer(f"use {SECRET}")).unwrap()
+            (await run.follow_up(f"and then {SECRET}")).unwrap()
+            outside = StoredSteering(store, secrets=secrets)
+            (await outside.submit(run.id, f"never {SECRET}", id="o", kind="follow-up")).unwrap()
+            gate.set()
+            ended = await run.result()
+            events = [event async for event in run.events()]
+        rows = await rows_of(store)
+    assert f"use {MASK}" in rows
+    assert f"use {MASK}" in repr(model.requests)
+    assert found_in({"rows": rows, "requests": model.requests, "events": shown(events), "ended": ended}) == []
+
+
+async def test_a_providers_key_is_a_secret_of_the_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the provider knows it; a word that a local server is sent is none."""
+    for layer_of, key in ((openai_model, "sk-openai-0123456789"), (anthropic_model, "sk-ant-0123456789abc")):
+        secrets = Secrets()
+        binding = agent_with(model_retries=0).on(layer_of("m", base_url="http://127.0.0.1:9/v1", api_key=key))
+        async with build(RuntimeBuilder().provide(bind(Secrets).value(secrets)).agent(binding)) as rt:
+            ended = await rt.run(binding, f"my key is {key}")
+        assert secrets.redact_text(key) == MASK
+        assert found_in({"history": ended.failure().report.history}, key) == []
+        word = Secrets()
+        binding = agent_with(model_retries=0).on(layer_of("m", base_url="http://127.0.0.1:9/v1", api_key="ollama"))
+        async with build(RuntimeBuilder().provide(bind(Secrets).value(word)).agent(binding)) as rt:
+            await rt.run(binding, "hello")
+        assert not word.active

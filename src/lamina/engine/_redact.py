@@ -50,6 +50,36 @@ def clean_history(secrets: Secrets, history: History) -> History:
     return History(tuple(messages)) if changed else history
 
 
+class CleanHistories:
+    """What was said in conversations, without secrets: of one that has only grown, what is new is looked through.
+
+    A conversation that is read again gives the same messages as before, and then others. Kept are the last few; what
+    is registered as a secret meanwhile begins it all anew.
+    """
+
+    __slots__ = ("_kept",)
+    MOST = 32
+
+    def __init__(self) -> None:
+        # By conversation: what finds secrets, what was said, and the same without any.
+        self._kept: dict[str, tuple[object, Sequence[Message], list[Message]]] = {}
+
+    def of(self, secrets: Secrets, conversation: str, history: History) -> History:
+        """Give a conversation's history without what is known as a secret now."""
+        if not secrets.active:
+            return history
+        matcher, said = secrets.matcher(), history.messages
+        known, before, clean = self._kept.pop(conversation, (None, (), []))
+        count = len(before)
+        same = known is matcher and 0 < count <= len(said) and said[0] is before[0] and said[count - 1] is before[-1]
+        clean = [*clean, *clean_messages(secrets, said[count:])] if same else clean_messages(secrets, said)
+        self._kept[conversation] = matcher, said, clean
+        if len(self._kept) > self.MOST:
+            del self._kept[next(iter(self._kept))]
+        changed = any(new is not old for new, old in zip(clean, said, strict=True))
+        return History(tuple(clean)) if changed else history
+
+
 def clean_messages(secrets: Secrets, messages: Sequence[Message]) -> list[Message]:
     """Give messages without secrets: each the same object where it holds none."""
     return [_message(secrets, message) for message in messages]

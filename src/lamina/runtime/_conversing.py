@@ -24,6 +24,7 @@ from lamina.conversation import (
 from lamina.conversation import RunSuspended as SuspensionRecorded
 from lamina.effect import Clock, log
 from lamina.engine import (
+    CleanHistories,
     ConversationFailed,
     Decisions,
     Run,
@@ -33,7 +34,6 @@ from lamina.engine import (
     SteeringFailed,
     Waiting,
     admission,
-    clean_history,
     restore,
     rulings,
 )
@@ -81,12 +81,17 @@ class Lanes:
 
 @attrs.frozen(eq=False, kw_only=True)
 class Place:
-    """Where a run is to be: a conversation, on whose behalf, and what happens if it is in use."""
+    """Where a run is to be: a conversation, on whose behalf, and what happens if it is in use.
+
+    Attributes:
+        said: What was said in conversations, as far as it is known to hold no secret.
+    """
 
     conversations: Conversations
     conversation: str
     principal: str | None
     busy: Busy
+    said: CleanHistories
 
 
 async def enter_conversation(
@@ -159,7 +164,7 @@ async def _claim(
         claimed = answer.unwrap()
         run.conversation = conversation
         run.journal = claimed.log
-        run.transcript = Transcript(clean_history(run.prepared.secrets, claimed.history))
+        run.transcript = Transcript(place.said.of(run.prepared.secrets, conversation, claimed.history))
         if run.emit is not None:
             run.emit.moved(conversation)
         if conversation != place.conversation:

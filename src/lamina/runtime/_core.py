@@ -8,14 +8,14 @@ from weakref import WeakKeyDictionary
 
 from lamina.agent import Binding
 from lamina.effect import Environment, Handler, Plan, Program
-from lamina.engine import Given, Permits, PreparedAgent, prepare
+from lamina.engine import CleanHistories, Given, Permits, PreparedAgent, prepare
 from lamina.runtime._conversing import Lanes
 
 
 class Core:
     """What all runtimes over one environment share, whatever seeds they were given."""
 
-    __slots__ = ("agents", "close_timeout", "environment", "handlers", "lanes", "permits", "plan")
+    __slots__ = ("agents", "close_timeout", "environment", "handlers", "lanes", "permits", "plan", "said")
 
     def __init__(self, plan: Plan, environment: Environment, close_timeout: float) -> None:
         self.plan = plan
@@ -23,6 +23,7 @@ class Core:
         self.close_timeout = close_timeout
         self.permits = Permits()
         self.lanes = Lanes()
+        self.said = CleanHistories()
         # By identity, and weakly: an agent that its owner drops is gone.
         self.handlers: WeakKeyDictionary[Program[Any], Callable[[Any, Given], Awaitable[Any]]] = WeakKeyDictionary()
         self.agents: WeakKeyDictionary[Program[Any], PreparedAgent] = WeakKeyDictionary()

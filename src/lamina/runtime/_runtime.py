@@ -402,7 +402,11 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
                 write = '| memory_steering(), or | stored_steering() | sqlite_store("lamina.db")'
                 raise ConstructionError([Problem("MISSING", "Steering", lines, write)])
             place = Place(
-                conversations=prepared.conversations, conversation=conversation, principal=principal, busy=busy
+                conversations=prepared.conversations,
+                conversation=conversation,
+                principal=principal,
+                busy=busy,
+                said=core.said,
             )
         elif prepared.defers:
             lines = (f'agent "{binding.agent.id}" has decisions that may come later  {caller_where()}',)

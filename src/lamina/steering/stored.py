@@ -8,6 +8,7 @@ from typing import Never, cast
 from returns.result import Failure, Result, Success
 
 from lamina.effect import Clock, Layer, SystemClock, layer
+from lamina.redaction import Secrets
 from lamina.steering import _sql
 from lamina.steering._check import check_command, check_limit
 from lamina.steering.port import (
@@ -35,13 +36,17 @@ class StoredSteering(Steering):
         store: Where they are; it has to be that of the conversations, for their log says what was delivered.
         clock: What tells when a command was admitted, and whether a conversation's lease is over.
         limit: How many commands may wait for one run.
+        secrets: What must not be in a text that is kept.
     """
 
-    def __init__(self, store: Store, clock: Clock | None = None, limit: int = MOST_COMMANDS) -> None:
+    def __init__(
+        self, store: Store, clock: Clock | None = None, limit: int = MOST_COMMANDS, secrets: Secrets | None = None
+    ) -> None:
         self.durable = store.durable
         self.limit = limit
         self._store = store
         self._clock = clock or SystemClock()
+        self._secrets = secrets or Secrets()
 
     async def open(
         self, run: str, *, conversation: str | None = None, principal: str | None = None
@@ -68,6 +73,7 @@ class StoredSteering(Steering):
         principal: str | None = None,
     ) -> Result[Receipt, SteeringError]:
         """Admit a command; see `Steering.submit`."""
+        text = self._secrets.redact_text(text)
         if (refused := check_command(id, text, author)) is not None:
             return Failure(refused)
         for _ in range(_TRIES):
@@ -213,12 +219,15 @@ class StoredSteering(Steering):
         return Receipt(command=command, run=run, conversation=conversation, position=position, durable=self.durable)
 
 
-def stored_steering(*, limit: int = MOST_COMMANDS, clock: Clock | None = None) -> Layer[Store, Steering, Never]:
+def stored_steering(
+    *, limit: int = MOST_COMMANDS, clock: Clock | None = None, secrets: Secrets | None = None
+) -> Layer[Store, Steering, Never]:
     """Offer steering in whatever store there is; with `stored_conversations()` over the same one.
 
     Args:
         limit: How many commands may wait for one run.
         clock: What tells when a command was admitted, and whether a lease is over; None is the machine's own.
+        secrets: What must not be in what another process says; give the value that is bound as the runtime's `Secrets`.
 
     Raises:
         ConstructionError: The limit is no whole number from 1 to 1,024.
@@ -231,6 +240,6 @@ def stored_steering(*, limit: int = MOST_COMMANDS, clock: Clock | None = None) -
     check_limit(limit)
 
     def steering(store: Store) -> Steering:
-        return StoredSteering(store, clock, limit)
+        return StoredSteering(store, clock, limit, secrets)
 
     return layer(steering)
