@@ -73,9 +73,9 @@ class StoredSteering(Steering):
         principal: str | None = None,
     ) -> Result[Receipt, SteeringError]:
         """Admit a command; see `Steering.submit`."""
-        text = self._secrets.redact_text(text)
         if (refused := check_command(id, text, author)) is not None:
             return Failure(refused)
+        text = self._secrets.redact_text(text)
         for _ in range(_TRIES):
             looked = await self._look(run)
             if isinstance(looked, Failure):
@@ -226,7 +226,8 @@ def stored_steering(
 
     Args:
         limit: How many commands may wait for one run.
-        clock: What tells when a command was admitted, and whether a lease is over; None is the machine's own.
+        clock: What tells when a command was admitted, and whether a lease is over, so the one that the conversations
+            have; None is the machine's own.
         secrets: What must not be in what another process says; give the value that is bound as the runtime's `Secrets`.
 
     Raises:
