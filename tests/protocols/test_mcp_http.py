@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx2
 import pytest
 from mcp import Client
+from mcp_types import JSONRPCNotification
 
 from lamina.adapters.mcp import Identity, McpApp, McpHttp, McpLimits, McpServer
+from lamina.adapters.mcp._replay import MemoryReplay
 from lamina.call import Surface
+from lamina.effect import ConstructionError
 from tests.protocols.over_http import LEGACY, META, MODERN, Caller, listening, told
 from tests.unit.adapters.mcp.world import SECRET, World, echo, surface_of, until
 
@@ -330,7 +335,7 @@ async def test_85_no_era_tells_what_an_exception_says() -> None:
 async def test_plain_json_in_both_eras() -> None:
     settings = McpHttp(json_response=True)
     async with (
-        surface_of(World(), echo) as surface,
+        surface_of(World(), echo, prompts=[]) as surface,
         listening(McpServer(surface, json_response=True), settings) as http,
     ):
         caller = Caller(http)
@@ -405,3 +410,72 @@ async def test_progress_and_changes_come_over_http() -> None:
             world.changes.announce()
             async with asyncio.timeout(5):
                 assert type(await anext(stream)).__name__ == "ToolsListChanged"
+
+
+# A stream that was lost.
+
+
+async def events(response: httpx2.Response) -> AsyncGenerator[tuple[str, Any]]:
+    """Read a stream's events: their ids, and what they say."""
+    named = ""
+    async for line in response.aiter_lines():
+        if line.startswith("id:"):
+            named = line[3:].strip()
+        elif line.startswith("data:") and line[5:].strip():
+            yield named, json.loads(line[5:])
+        elif line.startswith("data:"):
+            yield named, None
+
+
+async def test_96_a_stream_that_ended_early_is_taken_up_again_and_gives_nothing_of_another() -> None:
+    world = World()
+    settings = McpHttp(replay=100, poll_after=0.05)
+    async with surface_of(world) as surface, listening(McpServer(surface), settings) as http:
+        caller, other = Caller(http), Caller(http)
+        await caller.begin()
+        await other.begin()
+        message = caller.message("tools/call", {"name": "wait", "arguments": {}})
+        headers = caller.headers(mcp_protocol_version=LEGACY)
+        async with http.stream("POST", "/mcp", json=message, headers=headers) as response:
+            seen = [event async for event in events(response)]  # it ends before the answer
+        assert [said for _, said in seen] == [None]
+        assert (await caller.call("echo", {"text": "of another stream"}, mcp_protocol_version=LEGACY))["result"]
+        assert (await other.call("echo", {"text": "of another session"}, mcp_protocol_version=LEGACY))["result"]
+        world.go.set()
+        resumed = caller.headers(
+            accept="text/event-stream", mcp_protocol_version=LEGACY, last_event_id=seen[-1][0], content_type=None
+        )
+        async with asyncio.timeout(5), http.stream("GET", "/mcp", headers=resumed) as response:
+            async for _, said in events(response):
+                if said is not None:
+                    assert (said["id"], said["result"]["content"][0]["text"]) == (message["id"], "went")
+                    break
+    assert world.ran == ["wait"]
+
+
+async def test_a_session_remembers_only_so_much_and_only_its_own() -> None:
+    kept, told_again = MemoryReplay(3), list[Any]()
+
+    async def send(event: Any) -> None:
+        told_again.append((event.event_id, event.message))
+
+    said: list[Any] = [JSONRPCNotification(jsonrpc="2.0", method=f"m/{n}") for n in range(4)]
+    first = await kept.store_event("1", None)
+    second = await kept.store_event("1", said[0])
+    await kept.store_event("2", said[1])
+    third = await kept.store_event("1", said[2])
+    assert await kept.replay_events_after(first, send) is None  # forgotten
+    assert await kept.replay_events_after(second, send) == "1"
+    assert told_again == [(third, said[2])]
+    stranger = MemoryReplay(3)
+    await stranger.store_event("1", said[3])
+    assert await stranger.replay_events_after(second, send) is None
+
+
+def test_settings_that_cannot_be() -> None:
+    with pytest.raises(ConstructionError, match="give replay, too"):
+        McpHttp(poll_after=1)
+    with pytest.raises(ConstructionError, match="replay is 0 or more"):
+        McpHttp(replay=-1)
+    with pytest.raises(ConstructionError, match="calls is positive"):
+        McpLimits(calls=0)

@@ -36,6 +36,7 @@ from lamina.call._resolve import resolve
 
 if TYPE_CHECKING:
     from lamina.call._caller import (
+        NOBODY,
         Caller,
         CallerFeature,
         CallerUnable,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_RESULT_BYTES",
+    "NOBODY",
     "SMALLEST_RESULT_BYTES",
     "AgentResourceError",
     "Allowed",
@@ -151,6 +153,7 @@ _HOME_OF = {
     "JsonSchema": "_surface",
     "LinkContent": "_contents",
     "LogLevel": "_caller",
+    "NOBODY": "_caller",
     "NoCaller": "_caller",
     "NotElicited": "_caller",
     "Prompt": "_surface",

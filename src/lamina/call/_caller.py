@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar
 
 import attrs
 from returns.result import Failure, Result, Success
@@ -170,3 +170,7 @@ class NoCaller(Caller):
     async def sample(self, request: SampleRequest) -> Result[Sampled, CallerUnable]:
         """Say that nobody is there."""
         return Failure(CallerUnable("sample", "there is no model to ask"))
+
+
+NOBODY: Final = NoCaller()
+"""The one caller of that kind that is ever needed."""

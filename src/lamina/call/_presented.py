@@ -11,7 +11,7 @@ import attrs
 import orjson
 from returns.result import Failure, Result
 
-from lamina.call._caller import Caller
+from lamina.call._caller import NOBODY, Caller
 from lamina.call._invocation import Invocation
 from lamina.call._outcome import Outcome, ToolDefect, ToolFailure, ToolInvalidInput, ToolRejected, ToolSuccess
 from lamina.call._surface import (
@@ -93,9 +93,11 @@ class _Presented(Surface):
         """Pass it on."""
         return await self._inner.read(uri)
 
-    async def prompt(self, name: str, arguments: Mapping[str, str]) -> Result[tuple[PromptMessage, ...], PromptRefused]:
+    async def prompt(
+        self, name: str, arguments: Mapping[str, str], caller: Caller = NOBODY
+    ) -> Result[tuple[PromptMessage, ...], PromptRefused]:
         """Pass it on."""
-        return await self._inner.prompt(name, arguments)
+        return await self._inner.prompt(name, arguments, caller)
 
     async def complete(
         self, kind: Literal["prompt", "template"], of: str, argument: str, begun: str

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import attrs
 from returns.result import Failure, Result
 
-from lamina.call._caller import Caller, CallerFeature
+from lamina.call._caller import NOBODY, Caller, CallerFeature
 from lamina.call._contents import ContentItem
 from lamina.call._invocation import Invocation
 from lamina.call._key import ExecutionClass
@@ -133,12 +133,14 @@ class Prompt(Value):
         description: What it is for.
         arguments: What it is filled with.
         title: For people.
+        asks: What its caller is asked for.
     """
 
     name: str
     description: str = ""
     arguments: tuple[PromptArgument, ...] = ()
     title: str = ""
+    asks: frozenset[CallerFeature] = frozenset()
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -213,8 +215,10 @@ class Surface(ABC):
         """Read a resource by its uri, of `resources` or after one of the `templates`."""
         return Failure(AgentResourceError(uri))
 
-    async def prompt(self, name: str, arguments: Mapping[str, str]) -> Result[tuple[PromptMessage, ...], PromptRefused]:
-        """Fill a prompt."""
+    async def prompt(
+        self, name: str, arguments: Mapping[str, str], caller: Caller = NOBODY
+    ) -> Result[tuple[PromptMessage, ...], PromptRefused]:
+        """Fill a prompt, for a caller who can be asked meanwhile."""
         return Failure(PromptRefused(f"No such prompt: {name[:128]}"))
 
     async def complete(

@@ -11,6 +11,7 @@ from returns.result import Failure, Result, Success
 from lamina.agent import Agent
 from lamina.call import (
     DEFAULT_RESULT_BYTES,
+    NOBODY,
     Caller,
     CallerFeature,
     Capability,
@@ -151,7 +152,9 @@ class AgentSurface(Surface):
         """Give a text answer as it is."""
         return outcome.value if isinstance(outcome.value, str) else None
 
-    async def prompt(self, name: str, arguments: Mapping[str, str]) -> Result[tuple[PromptMessage, ...], PromptRefused]:
+    async def prompt(
+        self, name: str, arguments: Mapping[str, str], caller: Caller = NOBODY
+    ) -> Result[tuple[PromptMessage, ...], PromptRefused]:
         """Give the agent's instructions."""
         instructions = self._agent.instructions
         if not isinstance(instructions, str) or name != self.capabilities[0].name:

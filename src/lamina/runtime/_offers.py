@@ -14,6 +14,8 @@ import attrs
 from returns.result import Failure
 
 from lamina.call import (
+    Caller,
+    CallerFeature,
     Prompt,
     PromptArgument,
     PromptMessage,
@@ -182,6 +184,7 @@ def prompt(
     title: str = "",
     description: str | None = None,
     complete: Mapping[str, Completion] | None = None,
+    asks: tuple[CallerFeature, ...] | None = None,
 ) -> Callable[[Function], OfferedPrompt]:
     """Offer what a function writes as a prompt of a surface.
 
@@ -193,6 +196,7 @@ def prompt(
         title: What people call it.
         description: What it is for; the function's docstring without it.
         complete: What an argument may be, beyond what a `Literal` says.
+        asks: What it asks its `Caller` for; progress and log, where it takes one and nothing is said.
 
     Raises:
         ConstructionError: The signature cannot be read.
@@ -223,8 +227,13 @@ def prompt(
                 needs.append(Need(each.name, _bare(hints[each.name])))
         about = _described(fn) if description is None else description
         chosen = {each.name: each.values for each in arguments if each.values}
+        takes = any(need.key is Caller for need in needs)
+        if asks and not takes:
+            line = f"it asks its caller for {', '.join(sorted(asks))}, and takes none  {where}"
+            raise ConstructionError([Problem("CALLER", f"prompt {label}", (line,), "a parameter `caller: Caller`")])
+        asked: tuple[CallerFeature, ...] = asks if asks is not None else ("progress", "log") if takes else ()
         return OfferedPrompt(
-            info=Prompt(name=label, description=about, arguments=tuple(arguments), title=title),
+            info=Prompt(name=label, description=about, arguments=tuple(arguments), title=title, asks=frozenset(asked)),
             needs=tuple(needs),
             where=where,
             fn=fn,

@@ -11,10 +11,10 @@ from lamina.agent import Binding
 from lamina.approval import Approval
 from lamina.call import (
     DEFAULT_RESULT_BYTES,
+    NOBODY,
     SMALLEST_RESULT_BYTES,
     Caller,
     CallerFeature,
-    NoCaller,
     Surface,
     presented,
 )
@@ -76,7 +76,7 @@ def make_surface(core: Core, given: Given, program: object, options: SurfaceOpti
 
 def seeds_of_surface(seeds: Seeds[Any], given: Layer[Any, Any, Any] | None) -> Given:
     """Read the seeds' values but for the `Caller`, which each call brings itself."""
-    nobody = bind(Caller).value(NoCaller())
+    nobody = bind(Caller).value(NOBODY)
     if Caller not in seeds.keys:
         return () if given is None and not seeds.keys else seeds.given(nobody if given is None else given)
     return seeds.given(nobody if given is None else given | nobody)

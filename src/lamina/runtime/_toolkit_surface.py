@@ -9,10 +9,10 @@ from typing import Literal
 from returns.result import Failure, Result, Success
 
 from lamina.call import (
+    NOBODY,
     AgentResourceError,
     Caller,
     Invocation,
-    NoCaller,
     Outcome,
     PromptMessage,
     PromptRefused,
@@ -31,7 +31,6 @@ from lamina.schema import JsonValue
 
 LARGEST_CONTENTS = 4_194_304
 """Bytes of JSON that a result which is `Contents` may have, images and sounds in base64."""
-_NOBODY = NoCaller()
 
 
 class ToolkitSurface(Surface):
@@ -64,7 +63,7 @@ class ToolkitSurface(Surface):
         """Give the names of the tools that may be used now."""
         if len(self._always) == len(self.capabilities):
             return self._always
-        given, found = self._given(_NOBODY), set(self._always)
+        given, found = self._given(NOBODY), set(self._always)
         for name, tool in self._prepared.tools.items():
             if tool.available is not None and await check_available(partial(tool.available, None, given), name) is None:
                 found.add(name)
@@ -83,7 +82,7 @@ class ToolkitSurface(Surface):
             if arguments is None:
                 continue
             try:
-                content = offered.content(uri, await read(arguments, self._given(_NOBODY)))
+                content = offered.content(uri, await read(arguments, self._given(NOBODY)))
             except Exception:
                 log().exception("a resource broke", resource=offered.info.name)
                 return Failure(ReadDefect(offered.info.name))
@@ -93,8 +92,10 @@ class ToolkitSurface(Surface):
             return Success(secrets.redact_in(content) if secrets.active else content)
         return Failure(AgentResourceError(uri[:2_048]))
 
-    async def prompt(self, name: str, arguments: Mapping[str, str]) -> Result[tuple[PromptMessage, ...], PromptRefused]:
-        """Fill a prompt."""
+    async def prompt(
+        self, name: str, arguments: Mapping[str, str], caller: Caller = NOBODY
+    ) -> Result[tuple[PromptMessage, ...], PromptRefused]:
+        """Fill a prompt; what it fails with is told as its name only."""
         found = self._prepared.prompts.get(name)
         if found is None:
             return Failure(PromptRefused(f"No such prompt: {name[:128]}"))
@@ -110,7 +111,7 @@ class ToolkitSurface(Surface):
         if lines:
             return Failure(PromptRefused(f'Invalid arguments for prompt "{name}": {"; ".join(lines)}'))
         try:
-            messages = messages_of(await write(arguments, self._given(_NOBODY)))
+            messages = messages_of(await write(arguments, self._given(caller)))
         except Exception:
             log().exception("a prompt broke", prompt=name)
             return Failure(PromptRefused(f'Prompt "{name}" failed unexpectedly'))

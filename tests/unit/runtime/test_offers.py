@@ -11,15 +11,17 @@ import typing_extensions
 
 from lamina.call import (
     AgentResourceError,
+    Caller,
     PromptMessage,
     ReadDefect,
     ResourceContent,
     TextContent,
 )
-from lamina.effect import ConstructionError, bind, empty_layer, layer
+from lamina.effect import ConstructionError, bind, empty_layer, layer, seed
 from lamina.redaction import Secrets
 from lamina.runtime import build, prompt, resource
 from lamina.tools import Toolkit
+from tests.unit.callers import RecordingCaller
 
 NOTHING = Toolkit.empty()
 
@@ -261,6 +263,23 @@ async def number(sku: int) -> str:
 def test_signatures_that_cannot_be_read_are_refused(fn: Callable[..., Any], line: str) -> None:
     with pytest.raises(ConstructionError, match=line):
         resource("app://x/{sku}")(fn)
+
+
+async def test_a_prompt_has_the_caller_of_its_call() -> None:
+    @prompt()
+    async def telling(name: str, caller: Caller) -> str:
+        await caller.log("info", name)
+        return "told"
+
+    assert telling.info.asks == {"progress", "log"}
+    caller = RecordingCaller()
+    async with build(empty_layer(), seeds=seed(Caller)) as opened:
+        surface = opened.surface(NOTHING, prompts=[telling])
+        assert (await surface.prompt("telling", {"name": "x"}, caller)).unwrap()
+        assert (await surface.prompt("telling", {"name": "y"})).unwrap()
+    assert caller.told == [("log", "info", "x")]
+    with pytest.raises(ConstructionError, match="asks its caller for elicit, and takes none"):
+        prompt(asks=("elicit",))(single.fn)
 
 
 def test_a_prompts_signature_is_checked_too() -> None:

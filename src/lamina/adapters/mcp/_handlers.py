@@ -13,10 +13,10 @@ from mcp.server.connection import Connection
 from mcp.server.subscriptions import ServerEvent
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
-from returns.result import Failure
+from returns.result import Failure, Result
 
 from lamina.adapters.mcp._callers import AskingCaller, Context, TellingCaller, can_be_asked, is_modern
-from lamina.adapters.mcp._held import HeldCaller, HeldCalls, binding_of
+from lamina.adapters.mcp._held import HeldCalls, binding_of
 from lamina.adapters.mcp._options import Identity, McpLimits
 from lamina.adapters.mcp._shapes import error_result, message_of, read_of, required_of, result_of
 from lamina.adapters.mcp._view import View, Views
@@ -26,6 +26,8 @@ from lamina.call import (
     Invocation,
     LogLevel,
     Outcome,
+    PromptMessage,
+    PromptRefused,
     ReadDefect,
     Signal,
     ToolDefect,
@@ -36,6 +38,8 @@ P = TypeVar("P")
 R = TypeVar("R")
 IDENTITY = "lamina.identity"
 """Where a request's scope holds who calls."""
+POLL_AFTER = "lamina.poll_after"
+"""Where it holds after how many seconds the stream of a call ends."""
 _RESOURCE_NOT_FOUND = -32002
 _ASKS: frozenset[CallerFeature] = frozenset(("elicit", "sample"))
 
@@ -83,6 +87,7 @@ class Handlers:
     ) -> wire.CallToolResult | wire.InputRequiredResult:
         """Call a capability; a client that cancels aborts it."""
         view = await self._view(ctx)
+        _poll_later(ctx)
         if self._calls >= self._limits.calls:
             return error_result("Too many calls are running; try again later.")
         self._calls += 1
@@ -96,33 +101,43 @@ class Handlers:
     ) -> wire.CallToolResult | wire.InputRequiredResult:
         name, capability = params.name, view.capabilities.get(params.name)
         arguments: dict[str, Any] = params.arguments or {}
-        asks = self._offered if capability is None else self._offered & {*capability.asks, "progress", "log"}
         signal = Signal()
-        ended: Outcome | wire.InputRequiredResult
+
+        async def invoke(caller: Caller) -> Outcome:
+            return await _invoke(view, name, arguments, ctx, signal, caller)
+
+        asks = frozenset[CallerFeature]() if capability is None else capability.asks
+        ended = await self._ask(ctx, view, params, (f"tool {name}", arguments), asks, signal, invoke)
+        if isinstance(ended, wire.InputRequiredResult):
+            return ended
+        outcome = cast("Outcome", ended)
+        self._refuse_unable(ctx, outcome)
+        return result_of(view.surface, capability, name, outcome)
+
+    async def _ask(
+        self,
+        ctx: Context,
+        view: View,
+        params: wire.InputResponseRequestParams,
+        what: tuple[str, object],
+        asks: frozenset[CallerFeature],
+        signal: Signal,
+        invoke: Callable[[Caller], Awaitable[object]],
+    ) -> object:
+        """Do something that may ask its caller, the way that the request's era has for it."""
+        features = self._offered & {*asks, "progress", "log"}
         try:
             if not is_modern(ctx):
-                session = self._session(ctx)
-                caller: Caller = AskingCaller(ctx, asks, session.level, self._limits.patience)
-                ended = await _invoke(view, name, arguments, ctx, signal, caller)
-            elif params.request_state is not None:
-                binding = binding_of(view.key, name, arguments)
-                ended = await self.held.resume(ctx, binding, params.request_state, params.input_responses or {})
-            elif capability is not None and capability.asks & _ASKS:
-                binding = binding_of(view.key, name, arguments)
-
-                async def body(caller: HeldCaller) -> Outcome:
-                    return await _invoke(view, name, arguments, ctx, signal, caller)
-
-                ended = await self.held.begin(ctx, asks, binding, signal, body)
-            else:
-                ended = await _invoke(view, name, arguments, ctx, signal, TellingCaller(ctx, asks))
+                return await invoke(AskingCaller(ctx, features, self._session(ctx).level, self._limits.patience))
+            if params.request_state is not None:
+                binding = binding_of(view.key, *what)
+                return await self.held.resume(ctx, binding, params.request_state, params.input_responses or {})
+            if asks & _ASKS:
+                return await self.held.begin(ctx, features, binding_of(view.key, *what), signal, invoke)
+            return await invoke(TellingCaller(ctx, features))
         except asyncio.CancelledError:
             signal.abort()  # whatever the surface has handed it to
             raise
-        if isinstance(ended, wire.InputRequiredResult):
-            return ended
-        self._refuse_unable(ctx, ended)
-        return result_of(view.surface, capability, name, ended)
 
     def _refuse_unable(self, ctx: Context, outcome: Outcome) -> None:
         """Tell a client of the newer era which of its capabilities it would have had to declare.
@@ -179,10 +194,21 @@ class Handlers:
         _no_cursor(params)
         return wire.ListPromptsResult(prompts=(await self._view(ctx)).prompts)
 
-    async def get_prompt(self, ctx: Context, params: wire.GetPromptRequestParams) -> wire.GetPromptResult:
+    async def get_prompt(
+        self, ctx: Context, params: wire.GetPromptRequestParams
+    ) -> wire.GetPromptResult | wire.InputRequiredResult:
         """Fill a prompt."""
-        view = await self._view(ctx)
-        filled = await view.surface.prompt(params.name, params.arguments or {})
+        view, arguments = await self._view(ctx), params.arguments or {}
+        prompt = next((each for each in view.surface.prompts if each.name == params.name), None)
+        asks = frozenset[CallerFeature]() if prompt is None else prompt.asks
+
+        async def fill(caller: Caller) -> object:
+            return await view.surface.prompt(params.name, arguments, caller)
+
+        ended = await self._ask(ctx, view, params, (f"prompt {params.name}", arguments), asks, Signal(), fill)
+        if isinstance(ended, wire.InputRequiredResult):
+            return ended
+        filled = cast("Result[tuple[PromptMessage, ...], PromptRefused]", ended)
         if isinstance(filled, Failure):
             raise MCPError(wire.INVALID_PARAMS, str(filled.failure()))
         about = next((each.description for each in view.prompts if each.name == params.name), None)
@@ -305,6 +331,22 @@ async def _invoke(
     except Exception:
         log().exception("a surface broke", capability=name[:128])
         return ToolDefect("raised")
+
+
+def _poll_later(ctx: Context) -> None:
+    """Let a call's stream end before its answer, where the client can take it up again and was to do so."""
+    seconds = None if ctx.request is None else ctx.request.scope.get(POLL_AFTER)
+    close = ctx.close_sse_stream
+    if seconds is not None and close is not None:
+
+        async def later() -> None:
+            await asyncio.sleep(seconds)
+            await close()
+
+        task = asyncio.create_task(later(), name="lamina mcp poll")
+        current = asyncio.current_task()
+        if current is not None:
+            current.add_done_callback(lambda _: task.cancel())
 
 
 def _connection(ctx: Context) -> Connection:

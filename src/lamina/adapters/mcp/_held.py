@@ -19,7 +19,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.adapters.mcp._callers import Context, TellingCaller, elicitation, elicited, sampled, sampling, unable
 from lamina.adapters.mcp._shapes import plain
-from lamina.call import CallerFeature, CallerUnable, Elicited, Outcome, Sampled, SampleRequest, Signal
+from lamina.call import CallerFeature, CallerUnable, Elicited, Sampled, SampleRequest, Signal
 from lamina.effect import log
 from lamina.schema import JsonValue, canonical_json
 
@@ -101,7 +101,7 @@ class _Held:
         self.caller = caller
         self.signal = signal
         self.binding = binding
-        self.task: asyncio.Task[Outcome] | None = None
+        self.task: asyncio.Task[object] | None = None
         self.lapse: asyncio.TimerHandle | None = None
 
     def end(self) -> None:
@@ -139,13 +139,13 @@ class HeldCalls:
         features: frozenset[CallerFeature],
         binding: bytes,
         signal: Signal,
-        invoke: Callable[[HeldCaller], Awaitable[Outcome]],
-    ) -> Outcome | wire.InputRequiredResult:
-        """Begin a call, and go on with it until it has ended or asks something."""
+        invoke: Callable[[HeldCaller], Awaitable[object]],
+    ) -> object:
+        """Begin a call, and go on with it until it has ended or asks something: then that is `InputRequiredResult`."""
         held = _Held(HeldCaller(ctx, features, self._patience, self._room), signal, binding)
         self._calls[held.id] = held
 
-        async def body() -> Outcome:
+        async def body() -> object:
             return await invoke(held.caller)
 
         held.task = asyncio.create_task(body(), name="lamina mcp call")
@@ -154,8 +154,8 @@ class HeldCalls:
 
     async def resume(
         self, ctx: Context, binding: bytes, state: str, responses: Mapping[str, wire.InputResponse]
-    ) -> Outcome | wire.InputRequiredResult:
-        """Go on with a call that waits.
+    ) -> object:
+        """Go on with a call that waits; see `begin`.
 
         Raises:
             MCPError: There is none of that reference, for this caller and these arguments.
@@ -183,7 +183,7 @@ class HeldCalls:
         if tasks:
             await asyncio.wait(tasks, timeout=5)
 
-    async def _go_on(self, held: _Held) -> Outcome | wire.InputRequiredResult:
+    async def _go_on(self, held: _Held) -> object:
         caller, task = held.caller, held.task
         assert task is not None
         try:

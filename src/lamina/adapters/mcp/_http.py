@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from lamina.adapters.mcp._handlers import IDENTITY
+from lamina.adapters.mcp._handlers import IDENTITY, POLL_AFTER
 from lamina.adapters.mcp._options import Identity, McpHttp
+from lamina.adapters.mcp._replay import Sessions
 from lamina.effect import log
 
 if TYPE_CHECKING:
@@ -49,13 +49,15 @@ class McpApp:
         self._manager = self._new_manager()
         self._running = False
 
-    def _new_manager(self) -> StreamableHTTPSessionManager:
+    def _new_manager(self) -> Sessions:
         limits = self._server.limits
-        return StreamableHTTPSessionManager(
+        return Sessions(
+            replay=self._settings.replay,
             app=self._server.sdk,
             json_response=self._server.json_response,
             max_request_body_size=limits.body,
             session_idle_timeout=limits.idle,
+            retry_interval=None if self._settings.poll_after is None else 500,
             max_sessions=limits.sessions,
         )
 
@@ -97,6 +99,7 @@ class McpApp:
             return Response("Invalid Origin header", 403)
         scope.pop("user", None)  # whatever stands around this has not verified it for us
         scope.pop(IDENTITY, None)
+        scope[POLL_AFTER] = self._settings.poll_after
         verify = self._settings.verify
         if verify is None:
             return None

@@ -98,7 +98,14 @@ class McpHttp(Value):
         verify: What verifies tokens; without it everybody who reaches the port may call.
         json_response: Answer with plain JSON and no stream, which costs less, and cannot tell a caller anything
             meanwhile: capabilities that ask their caller are refused.
+        replay: Events that are kept for each session, so that a client whose connection was lost gets what it missed;
+            0 keeps none. For the older era, which alone has that.
+        poll_after: Seconds after which the stream of a call that still runs ends; its client comes back for the
+            answer. It keeps no connection open for long, as some proxies want it; needs `replay`.
         started: Told the port when it listens.
+
+    Raises:
+        ConstructionError: `poll_after` without `replay`, or one of them is negative.
     """
 
     host: str = "127.0.0.1"
@@ -108,4 +115,15 @@ class McpHttp(Value):
     origins: tuple[str, ...] = ()
     verify: Verify | None = attrs.field(default=None, eq=False, repr=False)
     json_response: bool = False
+    replay: int = 0
+    poll_after: float | None = None
     started: Callable[[int], None] | None = attrs.field(default=None, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        lines: list[str] = []
+        if self.replay < 0 or (self.poll_after is not None and not 0 < self.poll_after < float("inf")):
+            lines.append("replay is 0 or more, and poll_after is positive")
+        if self.poll_after is not None and not self.replay:
+            lines.append("poll_after ends streams that nobody can take up again: give replay, too")
+        if lines:
+            raise ConstructionError([Problem("HTTP", "McpHttp", (*lines, str(caller_where())))])

@@ -78,14 +78,15 @@ def refuse_what_asks_more(surface: Surface, offered: frozenset[CallerFeature]) -
     problems = [
         Problem(
             "CALLER",
-            f"capability {each.name}",
+            f"{kind} {each.name}",
             (
                 f'of surface "{surface.name}" asks its caller for {", ".join(sorted(each.asks - offered))}',
                 f"{ADAPTER} offers {', '.join(sorted(offered)) or 'nothing'} here",
             ),
-            "json_response=False, or another asks= of the capability",
+            f"json_response=False, or another asks= of the {kind}",
         )
-        for each in surface.capabilities
+        for kind, found in (("capability", surface.capabilities), ("prompt", surface.prompts))
+        for each in found
         if each.asks - offered
     ]
     if problems:

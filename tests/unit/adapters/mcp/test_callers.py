@@ -17,6 +17,7 @@ from tests.unit.adapters.mcp.world import (
     World,
     ask,
     echo,
+    greet,
     served,
     surface_of,
     tell,
@@ -184,6 +185,17 @@ async def test_a_client_that_never_answers_is_waited_for_so_long() -> None:
     assert failed.content[0].text == "The caller cannot be asked to elicit: it did not answer in time."
 
 
+@ERAS
+async def test_a_prompt_may_ask_its_caller_too(era: str) -> None:
+    world = World()
+    async with served(world, era, **answering(accept(first="Ada"))) as (client, server):
+        assert (await client.get_prompt("interview")).messages[0].content.text == "For Ada."
+        assert server.waiting == 0
+    async with served(world, era) as (client, _):
+        assert (await client.get_prompt("interview")).messages[0].content.text == "For nobody."
+    assert world.ran == ["interview", "interview"]
+
+
 # Rounds of the newer era, one by one.
 
 
@@ -278,7 +290,8 @@ async def test_a_surface_that_asks_for_more_than_plain_json_can_is_refused_and_b
     assert 'of surface "shop" asks its caller for elicit\n' in told
     assert "the MCP adapter offers nothing here" in told
     assert "capability tell" in told
-    async with surface_of(World(), echo) as surface:
+    assert "prompt interview" in told
+    async with surface_of(World(), echo, prompts=[greet]) as surface:
         McpServer(surface, json_response=True)
     async with surface_of(World(), tell | ask) as surface:
         McpServer(surface)

@@ -46,7 +46,7 @@ async def test_a_resource_that_is_not_there(era: str, code: int) -> None:
 @ERAS
 async def test_prompts_are_listed_and_filled(era: str) -> None:
     async with served(World(), era) as (client, _):
-        (listed,) = (await client.list_prompts()).prompts
+        listed, _ = (await client.list_prompts()).prompts
         assert (listed.name, listed.title, listed.description) == ("greet", "Greet", "Greet somebody.")
         assert [(each.name, each.required) for each in listed.arguments] == [("name", True), ("tone", False)]
         filled = await client.get_prompt("greet", {"name": "Ada", "tone": "short"})

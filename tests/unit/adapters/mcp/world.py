@@ -203,6 +203,14 @@ async def greet(name: str, tone: Literal["kind", "short"] = "kind") -> str:
     return f"Greet {name}, {tone}."
 
 
+@prompt(asks=("elicit",))
+async def interview(caller: Caller, world: World) -> str:
+    """Ask who it is for."""
+    world.ran.append("interview")
+    named = await caller.elicit_as("Who is it for?", Name)
+    return f"For {'nobody' if isinstance(named, Failure) else named.unwrap().first}."
+
+
 TOOLS = echo | add | boom | buy | wait | gallery | tell | ask | ask_twice | ask_both | try_ask
 
 
@@ -211,7 +219,7 @@ async def surface_of(world: World, toolkit: Any = TOOLS, **more: Any) -> AsyncGe
     """Build the application, and give its surface."""
     app: Any = bind(World).value(world)
     async with build(app, seeds=seed(Caller)) as opened:
-        offered = {"resources": [text, raw, broken, item], "prompts": [greet], **more}
+        offered = {"resources": [text, raw, broken, item], "prompts": [greet, interview], **more}
         yield opened.surface(toolkit, name="shop", version="1.2.3", changes=world.changes, **offered)
 
 
