@@ -200,3 +200,32 @@ def test_no_color_is_respected() -> None:
 
     colours = re.findall(r"\x1b\[[0-9;]*m", terminal.raw)
     assert [one for one in colours if re.search(r"[34]\d|38;|48;", one)] == []
+
+
+def test_an_agent_drives_the_todo_application_through_its_contract() -> None:
+    done = run_lamina("demo", "todo", extra={"COLUMNS": "120"})
+    lines = done.stdout.splitlines()
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "  ∅ delete_selected_todo()  The tool is not available now." in lines
+    refused = lines.index("  ∅ delete_selected_todo()  The tool is not available now.")
+    selected = next(at for at, line in enumerate(lines) if line.startswith("  ✓ select_todo(todo-3)"))
+    deleted = next(at for at, line in enumerate(lines) if line.startswith("  ✓ delete_selected_todo()"))
+    assert refused < selected < deleted
+    assert lines[-2:] == ["The application took 11 messages and holds 1 todo:", "  todo-1  Buy oat milk"]
+
+
+def test_the_todo_demo_as_json_is_events_and_a_result() -> None:
+    done = run_lamina("demo", "todo", "--json")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lines[-1]["result"] == "completed"
+    assert [line["tool"] for line in lines if line.get("event") == "ToolCallFailed"] == ["delete_selected_todo"]
+
+
+def test_a_folder_called_todo_is_still_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "todo").mkdir()
+    done = run_lamina("demo", "./todo/", "--model", "scripted", cwd=tmp_path)
+
+    assert "No report could be read." in done.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib.metadata import version
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from lamina.cli._exits import UsageError
 from lamina.cli._models import MODEL_HELP
@@ -13,6 +13,8 @@ from lamina.cli._place import STORE_HELP
 
 BUSY = ("reject", "queue", "fork", "steer")
 _APP_HELP = "a RuntimeBuilder in a module: lamina.demo:app; modules of the current directory are found too"
+
+_CONTRACT_HELP = "a Contract in a module: lamina.demo.todo:contract"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -32,15 +34,23 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+_Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"  # pyright: ignore[reportPrivateUsage] - as below
+
+
 def parser() -> argparse.ArgumentParser:
     """Make the parser of `lamina`."""
     root = _Parser("lamina", description="Watch a demo, run an agent, look after its sessions.")
     root.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    demo = commands.add_parser("demo", help="watch an agent triage a folder of bug reports")
+    demo = commands.add_parser(
+        "demo", help="watch an agent triage a folder of bug reports, or drive a todo application"
+    )
     demo.add_argument(
-        "folder", nargs="?", type=Path, metavar="FOLDER", help="text files to work on, in place; else a copy of ours"
+        "folder",
+        nargs="?",
+        metavar="FOLDER|todo",
+        help="text files to work on, in place; else a copy of ours. todo: an application, driven through its contract",
     )
     _add_run_options(demo)
 
@@ -57,9 +67,23 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--mermaid", action="store_true", help="print the graph of layers as Mermaid text")
     check.set_defaults(log=None)
 
+    _add_contract(commands)
     _add_sessions(commands)
     _add_approvals(commands)
     return root
+
+
+def _add_contract(commands: _Commands) -> None:
+    command = commands.add_parser("contract", help="print what agents may do, or check a file that says so")
+    command.add_argument("contract", metavar="MODULE:CONTRACT", help=_CONTRACT_HELP)
+    what = command.add_mutually_exclusive_group(required=True)
+    what.add_argument("--manifest", action="store_true", help="print it as JSON, the same bytes each time")
+    what.add_argument("--markdown", action="store_true", help="print it as a page")
+    what.add_argument(
+        "--check", type=Path, metavar="FILE", help="show how a committed manifest differs, and end with 1"
+    )
+    command.add_argument("--output", type=Path, metavar="FILE", help="write there instead, over what is there")
+    command.set_defaults(log=None)
 
 
 def _add_session_options(run: argparse.ArgumentParser) -> None:
@@ -76,7 +100,7 @@ def _add_place(command: argparse._ActionsContainer) -> None:  # pyright: ignore[
     command.add_argument("--principal", metavar="NAME", help="whose sessions; without it, those of nobody")
 
 
-def _add_sessions(commands: argparse._SubParsersAction[_Parser]) -> None:  # pyright: ignore[reportPrivateUsage] - as above
+def _add_sessions(commands: _Commands) -> None:
     root = commands.add_parser("sessions", help="list, show, fork and export sessions")
     verbs = root.add_subparsers(dest="verb", metavar="VERB", required=True)
     verb = _add_verb(verbs, "list", "name the sessions, and what each is doing")
@@ -99,7 +123,7 @@ def _add_sessions(commands: argparse._SubParsersAction[_Parser]) -> None:  # pyr
     verb.add_argument("--force", action="store_true", help="write over the file")
 
 
-def _add_approvals(commands: argparse._SubParsersAction[_Parser]) -> None:  # pyright: ignore[reportPrivateUsage] - as above
+def _add_approvals(commands: _Commands) -> None:
     root = commands.add_parser("approvals", help="list what waits for a decision, approve it or deny it")
     verbs = root.add_subparsers(dest="verb", metavar="VERB", required=True)
 
@@ -119,7 +143,7 @@ def _add_approvals(commands: argparse._SubParsersAction[_Parser]) -> None:  # py
 
 
 def _add_verb(
-    verbs: argparse._SubParsersAction[_Parser],  # pyright: ignore[reportPrivateUsage] - as above
+    verbs: _Commands,
     word: str,
     text: str,
     *,

@@ -1,4 +1,4 @@
-"""`lamina demo`: the graph, the report of a mistake, and runs on real files."""
+"""`lamina demo`: the graph, the report of a mistake, and runs on real files; `lamina demo todo` is its own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,13 @@ def demo(options: argparse.Namespace) -> int:
         The exit code of the run, or of the first run of the tour that did not go well.
     """
     choice = model_choice(options.model, options.base_url)
-    stage = Stage(_workspace(options.folder), allow=options.yes, json=options.json)
+    if options.folder == "todo":
+        from lamina.cli._demo_todo import run_todo  # the tour does without
+
+        return run_todo(choice or ModelChoice("scripted"), json=options.json)
+    stage = Stage(
+        _workspace(None if options.folder is None else Path(options.folder)), allow=options.yes, json=options.json
+    )
     if choice is None:
         return _tour(stage)
     return run_local(stage) if choice.kind == "local" else stage.run(choice)

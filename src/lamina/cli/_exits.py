@@ -7,8 +7,8 @@ from typing import Final
 OK: Final = 0
 """All went well."""
 FAILED: Final = 1
-"""The run ended without an answer; of `check`, the application has problems; of `sessions` and `approvals`, the store
-does not have what was asked for, or it is decided already."""
+"""The run ended without an answer; of `check`, the application has problems; of `contract --check`, the file differs;
+of `sessions` and `approvals`, the store does not have what was asked for, or it is decided already."""
 USAGE: Final = 2
 """The command line, the application or the environment is not as it has to be; nothing was run."""
 SUSPENDED: Final = 3

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias, cast
 
+import attrs
+
 from lamina.cli._exits import UsageError
 from lamina.cli._plain import printable
 from lamina.effect import ConstructionError
@@ -18,7 +20,44 @@ from lamina.runtime import RuntimeBuilder
 
 AnyApp: TypeAlias = RuntimeBuilder[Any, Any, Any]  # Any: whatever the user's application needs, offers and fails with
 
-_FORM = "Write MODULE:APP, as in lamina.demo:app; MODULE is imported from here too, APP is a RuntimeBuilder in it."
+
+@attrs.frozen
+class Wanted:
+    """What a command wants to find in a module.
+
+    Attributes:
+        word: What the command line calls it.
+        kinds: What it may be an instance of.
+        example: One that there is.
+        mend: What to do where a module has none.
+    """
+
+    word: str
+    kinds: tuple[type, ...]
+    example: str
+    mend: str
+
+    @property
+    def noun(self) -> str:
+        """Say what it is."""
+        return _either([one.__name__ for one in self.kinds])
+
+
+@attrs.frozen
+class Found:
+    """What was found, and where."""
+
+    target: str
+    module: ModuleType
+    value: object
+
+
+_APP = Wanted(
+    "APP",
+    (RuntimeBuilder,),
+    "lamina.demo:app",
+    "write app = RuntimeBuilder().provide(...).agent(...) at its top level.",
+)
 
 
 def load_app(target: str) -> AnyApp:
@@ -31,26 +70,60 @@ def load_app(target: str) -> AnyApp:
         UsageError: The text, the module or the object is not what it has to be.
         ConstructionError: The module itself puts together what cannot be.
     """
+    return cast("AnyApp", load(target, _APP).value)
+
+
+def load(target: str, wanted: Wanted) -> Found:
+    """Import a module, from the current directory too, and give what is wanted in it.
+
+    Args:
+        target: `package.module:name`; the name may go through attributes.
+        wanted: What it has to be.
+
+    Raises:
+        UsageError: The text, the module or the object is not what it has to be.
+        ConstructionError: The module itself puts together what cannot be.
+    """
     module_name, colon, path = target.partition(":")
     if module_name.endswith(".py") or "/" in module_name or "\\" in module_name:
         dotted = ".".join(Path(module_name).with_suffix("").parts).lstrip(".")
         raise UsageError(
-            f"{printable(module_name)} is a file, not a module.", f"Write {printable(dotted)}:{path or 'app'}"
+            f"{printable(module_name)} is a file, not a module.",
+            f"Write {printable(dotted)}:{printable(path) or wanted.word.lower()}",
         )
     if not (colon and path and all(part.isidentifier() for part in (*module_name.split("."), *path.split(".")))):
-        raise UsageError(f"{printable(target)!r} is not MODULE:APP.", _FORM)
+        raise UsageError(
+            f"{printable(target)!r} is not MODULE:{wanted.word}.",
+            f"Write MODULE:{wanted.word}, as in {wanted.example}; MODULE is imported from here too, "
+            f"{wanted.word} is {_a(wanted.noun)} in it.",
+        )
     module = _import(module_name)
     found: object = module
     for part in path.split("."):
-        if not hasattr(found, part):
-            raise _no_attribute(module, module_name, path)
+        if not has_attribute(found, part):
+            raise _no_attribute(module, module_name, path, wanted)
         found = getattr(found, part)
-    if not isinstance(found, RuntimeBuilder):
+    if not isinstance(found, wanted.kinds):
         raise UsageError(
-            f"{target} is of type {type(found).__qualname__}, not a RuntimeBuilder.",
-            *_builders_hint(module, module_name),
+            f"{target} is of type {type(found).__qualname__}, not {_a(wanted.noun)}.",
+            *_hint(module, module_name, wanted),
         )
-    return cast("AnyApp", found)  # type: ignore[redundant-cast]  # to pyright the parameters are unknown
+    return Found(target, module, found)
+
+
+def has_attribute(owner: object, name: str) -> bool:
+    """Say whether something has an attribute, whatever its `__getattr__` raises.
+
+    Raises:
+        UsageError: Asking broke.
+    """
+    try:
+        return hasattr(owner, name)
+    except ConstructionError:
+        raise
+    except Exception as error:
+        said = printable(str(error))
+        raise UsageError(f"{name} could not be read: {type(error).__name__}: {said}", *_place_of(error)) from None
 
 
 def _import(name: str) -> ModuleType:
@@ -112,19 +185,27 @@ def _modules_in(parent: str) -> list[str]:
     return sorted(name for name in names if name.isidentifier() and not name.startswith("_"))
 
 
-def _no_attribute(module: ModuleType, name: str, path: str) -> UsageError:
-    builders = _builders_in(module)
-    names = dict.fromkeys([*builders, *(one for one in vars(module) if not one.startswith("_"))])
+def _no_attribute(module: ModuleType, name: str, path: str, wanted: Wanted) -> UsageError:
+    names = dict.fromkeys([*_wanted_in(module, wanted), *(one for one in vars(module) if not one.startswith("_"))])
     near = get_close_matches(path, list(names), 3)
-    hint = [f"There is {', '.join(f'{name}:{one}' for one in near)}."] if near else _builders_hint(module, name)
+    hint = [f"There is {', '.join(f'{name}:{one}' for one in near)}."] if near else _hint(module, name, wanted)
     return UsageError(f"The module {name} has no {path}.", *hint)
 
 
-def _builders_in(module: ModuleType) -> list[str]:
-    return [name for name, value in vars(module).items() if isinstance(value, RuntimeBuilder)]
+def _wanted_in(module: ModuleType, wanted: Wanted) -> list[str]:
+    return [name for name, value in vars(module).items() if isinstance(value, wanted.kinds)]
 
 
-def _builders_hint(module: ModuleType, name: str) -> Iterable[str]:
-    if builders := _builders_in(module):
-        return [f"A RuntimeBuilder there is {', '.join(f'{name}:{one}' for one in builders)}."]
-    return [f"No RuntimeBuilder is in {name}; write app = RuntimeBuilder().provide(...).agent(...) at its top level."]
+def _hint(module: ModuleType, name: str, wanted: Wanted) -> Iterable[str]:
+    noun = wanted.noun
+    if found := _wanted_in(module, wanted):
+        return [f"A{_a(noun)[1:]} there is {', '.join(f'{name}:{one}' for one in found)}."]
+    return [f"No {noun} is in {name}; {wanted.mend}"]
+
+
+def _either(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'AEIOU' else 'a'} {noun}"

@@ -23,9 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What stands after the command's name; the process's own without it.
 
     Returns:
-        0 where all went well; 1 for a run that failed, for problems that `check` found, and for what a store does not
-        have; 2 where nothing could be run: the command line, the application or the environment; 3 for a run that is
-        suspended until somebody decides; 130 after Ctrl-C; 141 where nobody reads the output any more.
+        0 where all went well; 1 for a run that failed, for problems that `check` found, for a contract that is not what
+        its file says, and for what a store does not have; 2 where nothing could be run: the command line, the
+        application or the environment; 3 for a run that is suspended until somebody decides; 130 after Ctrl-C; 141
+        where nobody reads the output any more.
 
     Example:
         >>> main(["check", "lamina.demo.incomplete:app"])  # doctest: +SKIP
@@ -85,6 +86,10 @@ def _command(options: argparse.Namespace) -> int:
         from lamina.cli._approvals import approvals
 
         return approvals(options)
+    if options.command == "contract":
+        from lamina.cli._contract import contract
+
+        return contract(options)
     from lamina.cli._check import check
 
     return check(options.app, mermaid=options.mermaid)

@@ -154,5 +154,7 @@ async def test_the_demo_runs_to_its_end() -> None:
         completed = (await rt.run(app.agents["todo-assistant"], "Write down what I need.")).unwrap()
         host = await rt.run(live, None)
 
-        assert "two todos" in completed.output
-        assert host.model() == Model(todos=(Todo("todo-1", "Buy oat milk"),), selected="todo-1")
+        assert "three todos" in completed.output
+        assert host.model() == Model(todos=(Todo("todo-1", "Buy oat milk"),))
+        assert RequestedDeleteTodo("todo-3") in host.messages
+        assert host.replayed() == host.model()

@@ -4,7 +4,7 @@
 agent that works on it.
 """
 
-from lamina.demo.todo._agent import assistant, todo_app
+from lamina.demo.todo._agent import TASK, assistant, todo_app
 from lamina.demo.todo._contract import Counts, NewTodo, contract
 from lamina.demo.todo._model import (
     FailedSubmitTodo,
@@ -26,6 +26,7 @@ app = todo_app()
 """The todo application, and an agent that works on it with a deterministic model."""
 
 __all__ = [
+    "TASK",
     "Backend",
     "Counts",
     "FailedSubmitTodo",

@@ -31,14 +31,31 @@ assistant = Agent(
 )
 """Does what it is asked for; its answer is plain text."""
 
+TASK = (
+    "Write down: buy milk, water the plants, call the bank. It is oat milk, the plants are done, "
+    "and the bank has called me: tidy up."
+)
+"""What the demo asks of it."""
+
 _PLAN = (
-    (call_tool("create_todo", title="Buy milk"), call_tool("create_todo", title="Water the plants")),
     (
+        call_tool("create_todo", title="Buy milk"),
+        call_tool("create_todo", title="Water the plants"),
+        call_tool("create_todo", title="Call the bank"),
+    ),
+    (
+        call_tool("delete_selected_todo"),  # nothing is selected yet, so there is no such capability yet
         call_tool("rename_todo", raw='{"id": "todo-1", "title": "Buy oat milk"}'),
         call_tool("complete_todo", raw='{"id": "todo-2"}'),
     ),
-    (call_tool("clear_completed"), call_tool("select_todo", raw='{"id": "todo-1"}')),
-    (say("I wrote down two todos, renamed the first one to Buy oat milk, and cleared the one that was done."),),
+    (call_tool("clear_completed"), call_tool("select_todo", raw='{"id": "todo-3"}')),
+    (call_tool("delete_selected_todo"),),
+    (
+        say(
+            "I wrote down three todos, renamed the first one to Buy oat milk, cleared the one that was done, "
+            "and deleted the last one once it was selected."
+        ),
+    ),
 )
 
 
