@@ -374,9 +374,11 @@ async def test_the_application_runs_again_after_it_has_ended_and_is_mounted_in_a
 
     async with surface_of(World(), echo) as surface:
         app: McpApp = McpServer(surface).app(McpHttp(path="/mcp"))
-        transport = httpx2.ASGITransport(app=Starlette(routes=[Mount("/", app=app)]))
-        for _ in range(2):
-            async with app.running(), httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        for place in ("", "/api/v1"):
+            mounted = Starlette(routes=[Mount(place or "/", app=app)])
+            transport = httpx2.ASGITransport(app=mounted)
+            base = f"http://localhost{place}"
+            async with app.running(), httpx2.AsyncClient(transport=transport, base_url=base) as http:
                 assert (await Caller(http).modern("tools/list")).status_code == 200
                 with pytest.raises(RuntimeError, match="runs already"):
                     async with app.running():
@@ -410,6 +412,12 @@ async def test_progress_and_changes_come_over_http() -> None:
             world.changes.announce()
             async with asyncio.timeout(5):
                 assert type(await anext(stream)).__name__ == "ToolsListChanged"
+
+
+async def test_a_port_that_is_taken_is_an_error_of_the_one_who_listens() -> None:
+    async with surface_of(World(), echo) as surface, listening(McpServer(surface)) as http:
+        with pytest.raises(OSError, match="in use"):
+            await McpServer(surface).http(McpHttp(port=http.base_url.port or 0))
 
 
 # A stream that was lost.

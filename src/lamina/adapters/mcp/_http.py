@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import anyio
 import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -90,7 +92,8 @@ class McpApp:
     async def _admit(self, scope: Scope) -> Response | None:
         """Say who calls, in the scope; or why nobody of that kind may."""
         headers = Headers(scope=scope)
-        if scope["path"].rstrip("/") != self._settings.path.rstrip("/"):
+        path = str(scope["path"]).removeprefix(str(scope.get("root_path", "")))  # where it is mounted
+        if path.rstrip("/") != self._settings.path.rstrip("/"):
             return Response("Not Found", 404)
         if not self._knows_host(headers.get("host", "")):
             return Response("Invalid Host header", 421)
@@ -144,11 +147,15 @@ class McpApp:
 
 
 async def listen(app: McpApp, settings: McpHttp) -> None:
-    """Listen and serve until this is cancelled; what is under way has a few seconds to end."""
+    """Listen and serve until this is cancelled; what is under way has a few seconds to end.
+
+    Raises:
+        OSError: The port is taken, or the address is not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    bound = socket.create_server((settings.host, settings.port), family=family)
     config = uvicorn.Config(
         app,
-        host=settings.host,
-        port=settings.port,
         lifespan="on",
         ws="none",
         log_config=None,
@@ -156,31 +163,31 @@ async def listen(app: McpApp, settings: McpHttp) -> None:
         server_header=False,
         timeout_graceful_shutdown=3,
     )
-    server = _Listening(config, settings)
-    task = asyncio.current_task()
-    serving = asyncio.create_task(server.serve(), name="lamina mcp http")
+    server = _Listening(config, settings, bound)
+    serving = asyncio.create_task(server.serve([bound]), name="lamina mcp http")
     try:
-        await asyncio.shield(serving)
-    except asyncio.CancelledError:
-        if serving.cancelled() or task is None:
-            raise
+        await asyncio.wait({serving})
+    finally:
         server.should_exit = True
-        await asyncio.wait({serving}, timeout=10)
-        serving.cancel()
-        raise
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait({serving}, timeout=10)
+        serving.cancel()  # which does nothing to one that has ended
+        bound.close()
+    await serving
 
 
 class _Listening(uvicorn.Server):
     """A server that says on which port it listens, and leaves the process's signals alone."""
 
-    def __init__(self, config: uvicorn.Config, settings: McpHttp) -> None:
+    def __init__(self, config: uvicorn.Config, settings: McpHttp, bound: socket.socket) -> None:
         super().__init__(config)
         self._settings = settings
+        self._port: int = bound.getsockname()[1]
 
-    async def startup(self, sockets: Any = None) -> None:
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self._settings.started is not None and self.servers:
-            self._settings.started(self.servers[0].sockets[0].getsockname()[1])
+        if self._settings.started is not None and self.started:
+            self._settings.started(self._port)
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:

@@ -61,6 +61,7 @@ class McpServer:
     ) -> None:
         self.limits = limits or McpLimits()
         self.json_response = json_response
+        self._users = 0
         # With plain JSON there is no stream that anything could be told on, or asked.
         offered: frozenset[CallerFeature] = frozenset() if json_response else _ALL
         self._views = Views(source, self.limits, offered)
@@ -123,13 +124,16 @@ class McpServer:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """End what waits when this is left: bodies of calls, and streams of changes."""
+        """End what waits when the last one leaves this: bodies of calls, and streams of changes."""
+        self._users += 1
         try:
             yield
         finally:
-            self._views.close()
-            with anyio.CancelScope(shield=True):
-                await self._handlers.held.close()
+            self._users -= 1
+            if self._users == 0:
+                self._views.close()
+                with anyio.CancelScope(shield=True):
+                    await self._handlers.held.close()
 
 
 async def serve_mcp(

@@ -36,7 +36,6 @@ class Watcher:
         self._stop: Callable[[], None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._again = False
-        self._closed = False
 
     async def listen(self, listener: Callable[[ServerEvent], None], uris: Iterable[str] = ()) -> Callable[[], None]:
         """Listen, after a look that is the baseline.
@@ -46,7 +45,7 @@ class Watcher:
         """
         watched = tuple(uris)
         self._listeners += 1
-        if self._stop is None and not self._closed:
+        if self._stop is None:
             self._stop = self._surface.subscribe(self._changed)
         unsubscribe = self.bus.subscribe(listener)
         over: list[bool] = []
@@ -86,8 +85,7 @@ class Watcher:
                 self._contents.pop(uri, None)
 
     def close(self) -> None:
-        """Tell nobody anything from now on."""
-        self._closed = True
+        """Look at nothing any more, until somebody listens anew."""
         self._rest()
 
     def _rest(self) -> None:
@@ -101,7 +99,7 @@ class Watcher:
 
     def _changed(self) -> None:
         self._again = True
-        if self._task is None and not self._closed:
+        if self._task is None and self._stop is not None:
             self._task = asyncio.get_running_loop().create_task(self._tell(), name="lamina mcp changes")
 
     async def _tell(self) -> None:

@@ -102,11 +102,23 @@ async def test_two_clients_of_one_surface_share_its_watcher() -> None:
         server = McpServer(surface, limits=McpLimits(debounce=0.001))
         async with talking(server, LEGACY, message_handler=first) as one:
             await one.list_tools()
-            async with talking(McpServer(surface, limits=McpLimits(debounce=0.001)), LEGACY, message_handler=second):
-                await until(lambda: world.changes.listeners == 2)
+            async with talking(server, LEGACY, message_handler=second) as two:
+                await two.list_tools()
+                assert world.changes.listeners == 1
                 world.open = False
                 world.changes.announce()
                 await until(lambda: len(first.methods) == 1 and len(second.methods) == 1)
+            world.open = True
+            world.changes.announce()  # the first is still there
+            await until(lambda: len(first.methods) == 2)
+        third = Heard()
+        async with talking(server, LEGACY, message_handler=third) as again:
+            await again.list_tools()
+            await until(lambda: world.changes.listeners == 1)
+            world.open = False
+            world.changes.announce()
+            await until(lambda: len(third.methods) == 1)
+    assert world.changes.listeners == 0
 
 
 async def test_a_watcher_survives_a_surface_that_breaks() -> None:
