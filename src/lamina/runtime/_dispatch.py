@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+from typing import Any, cast
 
 import anyio
 from returns.result import Failure, Result, Success
 
-from lamina.approval import ApprovalUnavailable, Approved, Denied
+from lamina.approval import ApprovalRequest, ApprovalUnavailable, Approved, Denied
+from lamina.audit import Decision, Kind, record_decision
 from lamina.call import (
     AuthorizationRequest,
     CallKey,
@@ -26,7 +27,7 @@ from lamina.call import (
 )
 from lamina.effect import log
 from lamina.engine import Expired, Given, PreparedTool, permitted, within
-from lamina.runtime._offering import PreparedOffering
+from lamina.runtime._offering import Compiled, PreparedOffering
 from lamina.schema import JsonValue
 from lamina.tools import approval_request
 
@@ -63,7 +64,7 @@ async def dispatch(
 
 
 class _Call:
-    __slots__ = ("_given", "_invocation", "_key", "_limit", "_payload", "_prepared", "_tool", "started")
+    __slots__ = ("_by", "_given", "_invocation", "_key", "_limit", "_payload", "_prepared", "_tool", "started")
 
     def __init__(
         self,
@@ -81,6 +82,7 @@ class _Call:
         self._given = given
         self._limit = limit
         self._key = CallKey(invocation.id, 1, "call")
+        self._by = "runtime"
         self.started = False
 
     async def run(self) -> Outcome:
@@ -90,6 +92,7 @@ class _Call:
         if available is not None:
             refused = await check_available(lambda: available(None, given), tool.name)
             if refused is not None:
+                self._decided("availability", "refused", reason=refused.reason, outcome="not-run", by="tool")
                 return refused
         decoded = tool.input.decode({} if self._payload is None else self._payload)
         if isinstance(decoded, Failure):
@@ -99,7 +102,12 @@ class _Call:
             request = AuthorizationRequest(self._key, prepared.asker, tool.name, command, tool.execution)
             refused = await check_authorized(lambda asked: authorize(asked, given), request)
             if refused is not None:
+                detail = {"detail": refused.detail, "about": command}
+                self._decided(
+                    "authorization", "refused", reason=refused.reason, outcome="not-run", by="policy", **detail
+                )
                 return refused
+            self._decided("authorization", "allowed", outcome="goes-on", by="policy", about=command)
         if tool.ask is not None:
             denied = await self._approve(command)
             if denied is not None:
@@ -110,7 +118,7 @@ class _Call:
             return await self._execute(command)
 
     async def _approve(self, command: object) -> ToolRejected | ToolDefect | None:
-        prepared, tool, given, approve = self._prepared, self._tool.tool, self._given, self._prepared.approve
+        prepared, tool, approve = self._prepared, self._tool.tool, self._prepared.approve
         assert approve is not None
         assert tool.ask is not None
         try:
@@ -128,6 +136,19 @@ class _Call:
             return ToolDefect("raised")
         if request is None:
             return None
+        self._decided("approval", "asked", reason="needs-approval", outcome="waits", about=command)
+        refused = await self._ask(request, approve)
+        if refused is None:
+            self._decided("approval", "allowed", reason="approved", outcome="goes-on", by=self._by, about=command)
+        else:
+            said: Decision = "expired" if refused.reason == "expired" else "refused"
+            more = {"by": self._by, "detail": refused.detail, "about": command}
+            self._decided("approval", said, reason=refused.reason, outcome="not-run", **more)
+        return refused
+
+    async def _ask(self, request: ApprovalRequest, approve: Compiled) -> ToolRejected | None:
+        prepared, tool, given = self._prepared, self._tool.tool, self._given
+        assert tool.ask is not None
         try:
             answered: object = await within(prepared.clock, tool.ask.expires, lambda: approve(request, given))
         except Exception:
@@ -141,13 +162,33 @@ class _Call:
         elif isinstance(answered, Success):
             decision = cast("Result[object, object]", answered).unwrap()
         if isinstance(decision, Approved):
+            self._by = decision.by
             return None
         reason = ""
         if isinstance(decision, Denied):
+            self._by = decision.by
             reason = prepared.secrets.redact_text(str(decision.reason))
         elif isinstance(decision, ApprovalUnavailable):
             reason = str(decision)
         return ToolRejected("denied", f"The call was denied: {reason}"[:2_048] if reason else "")
+
+    def _decided(self, kind: Kind, decision: Decision, **more: Any) -> None:  # Any: what `record_decision` takes
+        """Keep a decision, where the runtime has an audit."""
+        prepared, key = self._prepared, self._key
+        if prepared.audit is not None:
+            record_decision(
+                prepared.audit,
+                kind,
+                self._tool.tool.name,
+                decision,
+                agent=prepared.asker,
+                run=key.run,
+                turn=key.turn,
+                call=key.call,
+                secrets=prepared.secrets,
+                clock=prepared.clock,
+                **more,
+            )
 
     async def _execute(self, command: object) -> Outcome:
         tool = self._tool.tool

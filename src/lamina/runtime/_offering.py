@@ -9,6 +9,7 @@ import attrs
 from returns.result import Result
 
 from lamina.approval import Approval, ApprovalDecision, ApprovalRequest, ApprovalUnavailable
+from lamina.audit import Audit
 from lamina.call import Authorization, AuthorizationAnswer, AuthorizationRequest, Caller, CallerFeature, Capability
 from lamina.effect import (
     Clock,
@@ -56,7 +57,7 @@ class Offering(Program[Any]):
             for each in offered:
                 for need in each.needs:
                     yield Requirement(need.key, f"{kind} {each.info.name}({need.name})", each.where)
-        for optional in (Clock, Authorization, Secrets):
+        for optional in (Clock, Authorization, Secrets, Audit):
             yield Requirement(optional, "its calls", self.where, optional=True)
 
     def _problems(self) -> Iterator[Problem]:
@@ -80,6 +81,7 @@ class PreparedOffering:
     prompts: Mapping[str, tuple[OfferedPrompt, Compiled]]
     approve: Compiled | None
     authorize: Compiled | None
+    audit: Audit | None
     secrets: Secrets
     clock: Clock
 
@@ -101,6 +103,7 @@ def prepare_offering(offering: Offering, scope: Scope, permits: Permits, *, asks
     authorized = scope.offers(Authorization)
     clock = scope.value(Clock)
     secrets = scope.value(Secrets)
+    audit = scope.value(Audit)
     return PreparedOffering(
         asker=offering.name,
         tools={tool.name: prepare_tool(tool, scope, permits) for tool in offering.toolkit},
@@ -111,6 +114,7 @@ def prepare_offering(offering: Offering, scope: Scope, permits: Permits, *, asks
         prompts={each.info.name: (each, _by_name(scope, each)) for each in offering.prompts},
         approve=scope.compile((Need("approval", Approval),), _ask_approval) if asking else None,
         authorize=scope.compile((Need("authorization", Authorization),), _ask_authorization) if authorized else None,
+        audit=audit if isinstance(audit, Audit) else None,
         secrets=secrets if isinstance(secrets, Secrets) else Secrets(),
         clock=clock if isinstance(clock, Clock) else SystemClock(),
     )

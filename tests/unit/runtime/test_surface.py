@@ -19,6 +19,7 @@ from lamina.approval import (
     Denied,
     ScriptedApproval,
 )
+from lamina.audit import Audit, MemoryAudit
 from lamina.call import (
     Allowed,
     Authorization,
@@ -288,6 +289,37 @@ async def test_what_is_no_program_and_a_bound_too_small_are_refused() -> None:
             rt.surface(5)  # type: ignore[arg-type]
         with pytest.raises(ConstructionError, match="256 or more"):
             rt.surface(echo, result_bytes=3)
+
+
+async def test_decisions_are_audited_and_never_what_they_were_about() -> None:
+    audit = MemoryAudit(details=True)
+    shop = Shop()
+    answers = ScriptedApproval((True, False))
+    app: Any = (
+        bind(Shop).value(shop)
+        | bind(Authorization).value(NoSelling())
+        | bind(Approval).value(answers)
+        | bind(Audit).value(audit)
+    )
+    async with build(app) as rt:
+        surface = rt.surface(sell | write, name="words")
+        await call(surface, "sell", {"text": "s3cr3t"})
+        await call(surface, "write", {"text": "s3cr3t"})
+        await call(surface, "write", {"text": "s3cr3t"})
+        shop.open = False
+        await call(surface, "sell", {"text": "s3cr3t"})
+    assert [(each.kind, each.subject, each.decision, each.outcome) for each in audit.entries] == [
+        ("authorization", "sell", "refused", "not-run"),
+        ("authorization", "write", "allowed", "goes-on"),
+        ("approval", "write", "asked", "waits"),
+        ("approval", "write", "allowed", "goes-on"),
+        ("authorization", "write", "allowed", "goes-on"),
+        ("approval", "write", "asked", "waits"),
+        ("approval", "write", "refused", "not-run"),
+        ("availability", "sell", "refused", "not-run"),
+    ]
+    assert {(each.agent, each.run, each.turn, each.call) for each in audit.entries} == {("words", "i-1", 1, "call")}
+    assert "s3cr3t" not in repr(audit.entries)
 
 
 # A call is a request.
