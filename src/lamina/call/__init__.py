@@ -21,6 +21,7 @@ from lamina.call._key import CallKey, ExecutionClass
 from lamina.call._outcome import (
     DefectKind,
     Outcome,
+    OutcomeUnknown,
     RejectionReason,
     ToolDefect,
     ToolFailure,
@@ -104,6 +105,7 @@ __all__ = [
     "NotAllowed",
     "NotElicited",
     "Outcome",
+    "OutcomeUnknown",
     "Prompt",
     "PromptArgument",
     "PromptMessage",

@@ -6,15 +6,17 @@ from typing import cast
 
 from returns.result import Failure, Result, Success
 
-from lamina.call._outcome import ToolDefect, ToolFailure, ToolSuccess
+from lamina.call._outcome import OutcomeUnknown, ToolDefect, ToolFailure, ToolSuccess, ToolUnknownOutcome
 from lamina.effect import log
 from lamina.schema import Codec
 
 
 def encode(
     success: Codec[object], failure: Codec[object] | None, returned: object, name: str
-) -> ToolSuccess | ToolFailure | ToolDefect:
+) -> ToolSuccess | ToolFailure | ToolDefect | ToolUnknownOutcome:
     """Encode a handler's `Result`; whatever is not declared is a defect and is withheld.
+
+    A handler that answers `OutcomeUnknown` says so of its call, whatever it declares.
 
     Args:
         success: The schema of the value.
@@ -27,6 +29,10 @@ def encode(
         if not isinstance(encoded, Failure):
             return ToolSuccess(encoded.unwrap())
         log().error("the returned value breaks the output schema", capability=name, problems=encoded.failure().problems)
+    elif isinstance(returned, Failure) and isinstance(
+        error := cast("Result[object, object]", returned).failure(), OutcomeUnknown
+    ):
+        return ToolUnknownOutcome()
     elif isinstance(returned, Failure) and failure is not None:
         error = cast("Result[object, object]", returned).failure()
         encoded = failure.encode(error)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from lamina.call._key import ExecutionClass
-from lamina.effect import Value, message_of, tag_of
+from lamina.effect import Value, message_of, tag_of, tagged
 from lamina.schema import JsonValue
 
 RejectionReason: TypeAlias = Literal[
@@ -139,6 +139,20 @@ class ToolUnknownOutcome(Value):
     def message(self) -> str:
         """One fixed sentence."""
         return _UNKNOWN
+
+
+@tagged("It is not known whether the call took effect.")
+class OutcomeUnknown:
+    """What a handler answers whose own call to something outside was cut off after it had gone out.
+
+    When to use: as a declared failure, where a connection is lost between a request and its answer. The outcome is
+    then `ToolUnknownOutcome`, and no `ToolFailure`: the model is told that it may have happened.
+
+    Example:
+        >>> from returns.result import Failure
+        >>> Failure(OutcomeUnknown())
+        <Failure: It is not known whether the call took effect.>
+    """
 
 
 Outcome: TypeAlias = ToolSuccess | ToolFailure | ToolRejected | ToolInvalidInput | ToolDefect | ToolUnknownOutcome

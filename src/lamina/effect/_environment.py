@@ -172,6 +172,14 @@ class Environment:
         self._remember(program, scope)
         return scope
 
+    def exported(self, key: object) -> object | None:
+        """Give a service that the app offers and that is up; `None` for any other.
+
+        Use it for an environment whose services are all that is wanted, without a program.
+        """
+        node = self._plan.exports.get(key)
+        return None if node is None else self.value_of(node)
+
     async def settle(
         self,
         work: Callable[[], Awaitable[T]],

@@ -21,7 +21,7 @@ from lamina.model import LanguageModel, Message, OutputSpec, SystemMessage, Tool
 from lamina.redaction import Secrets
 from lamina.steering import Steering
 from lamina.telemetry import Telemetry
-from lamina.tools import ConcurrencyGroup, Tool
+from lamina.tools import ConcurrencyGroup, Tool, settled_tools
 
 S = TypeVar("S")
 Given: TypeAlias = tuple[object, ...]
@@ -147,7 +147,6 @@ async def _ask_authorization(request: AuthorizationRequest, authorization: Autho
 def prepare(binding: Binding[Any, Any, Any], scope: Scope, permits: Permits) -> PreparedAgent:
     """Compile an agent for a runtime whose plan has no problem with it."""
     agent = binding.agent
-    tools = {tool.name: prepare_tool(tool, scope, permits) for tool in agent.toolkit}
     schema = None if agent.plain_output else agent.output.json_schema
     contract = () if schema is None else (SystemMessage(_CONTRACT + orjson.dumps(schema).decode()),)
     for_request = [key for key in _FOR_RUNS if scope.offers(key) and scope.value(key) is None]
@@ -161,6 +160,8 @@ def prepare(binding: Binding[Any, Any, Any], scope: Scope, permits: Permits) -> 
         model.register_secrets(secrets)
     else:
         secrets = Secrets()
+    known = settled_tools(agent.toolkit, scope.value, secrets)
+    tools = {tool.name: prepare_tool(tool, scope, permits) for tool in known}
     return PreparedAgent(
         admit=scope.compile((), _admitted),
         agent=agent,

@@ -26,7 +26,7 @@ from lamina.effect import (
 from lamina.engine import Given, Permits, PreparedTool, prepare_tool
 from lamina.redaction import Secrets
 from lamina.runtime._offers import OfferedPrompt, OfferedResource
-from lamina.tools import Tool, Tools, requirements_of
+from lamina.tools import Tool, Tools, requirements_of, settled_tools
 
 Compiled = Callable[[Any, Given], Awaitable[Any]]  # Any: services and answers are typed where they were declared
 
@@ -102,22 +102,26 @@ def prepare_offering(offering: Offering, scope: Scope, permits: Permits, *, asks
     refuse_deferred(scope, asking, offering.name, offering.where)
     authorized = scope.offers(Authorization)
     clock = scope.value(Clock)
-    secrets = scope.value(Secrets)
     audit = scope.value(Audit)
+    secrets = _secrets(scope)
+    toolkit = settled_tools(offering.toolkit, scope.value, secrets)
     return PreparedOffering(
         asker=offering.name,
-        tools={tool.name: prepare_tool(tool, scope, permits) for tool in offering.toolkit},
-        capabilities=tuple(
-            capability_of(tool, authorized=authorized, asks_caller=asks_caller) for tool in offering.toolkit
-        ),
+        tools={tool.name: prepare_tool(tool, scope, permits) for tool in toolkit},
+        capabilities=tuple(capability_of(tool, authorized=authorized, asks_caller=asks_caller) for tool in toolkit),
         resources=tuple((each, _by_name(scope, each)) for each in offering.resources),
         prompts={each.info.name: (each, _by_name(scope, each)) for each in offering.prompts},
         approve=scope.compile((Need("approval", Approval),), _ask_approval) if asking else None,
         authorize=scope.compile((Need("authorization", Authorization),), _ask_authorization) if authorized else None,
         audit=audit if isinstance(audit, Audit) else None,
-        secrets=secrets if isinstance(secrets, Secrets) else Secrets(),
+        secrets=secrets,
         clock=clock if isinstance(clock, Clock) else SystemClock(),
     )
+
+
+def _secrets(scope: Scope) -> Secrets:
+    offered = scope.value(Secrets)
+    return offered if isinstance(offered, Secrets) else Secrets()
 
 
 def refuse_deferred(scope: Scope, asking: list[Tool[Any, Any, Any]], name: str, where: Where) -> None:

@@ -5,6 +5,7 @@ from lamina.testing._conversations import ConversationsConformanceError, Convers
 from lamina.testing._ids import FixedIds
 from lamina.testing._language_model import ModelConformanceError, ModelReport, check_language_model
 from lamina.testing._live import LiveShapedModel, Seen, Step, see
+from lamina.testing._mcp import FakeMcp, RemoteFunction
 from lamina.testing._operations import OperationConformanceError, OperationReport, check_operations
 from lamina.testing._scripted import ScriptedModel, ScriptMismatch
 from lamina.testing._situations import (
@@ -28,6 +29,7 @@ __all__ = [
     "TOOLS_REQUEST",
     "ConversationsConformanceError",
     "ConversationsReport",
+    "FakeMcp",
     "FixedIds",
     "LiveShapedModel",
     "ModelConformanceError",
@@ -36,6 +38,7 @@ __all__ = [
     "OperationConformanceError",
     "OperationReport",
     "Prepared",
+    "RemoteFunction",
     "ScriptMismatch",
     "ScriptedModel",
     "Seen",

@@ -19,6 +19,7 @@ from lamina.tools._toolkit import Tools
 if TYPE_CHECKING:
     from lamina.call import CallerFeature
     from lamina.tools._dynamic import DynamicHandler, DynamicToolFailure
+    from lamina.tools._late import Late
 
 In = TypeVar("In", covariant=True)
 Cmd = TypeVar("Cmd", contravariant=True)
@@ -52,6 +53,7 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
         title: What people call it; empty where the name will do.
         asks: What it asks its `Caller` for.
         contents: Whether its value is `Contents`.
+        late: How it is found, for a tool that is known in full only when a runtime prepares it.
 
     Source: design §4, CAP-003, CAP-004.
     """
@@ -75,6 +77,7 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
     title: str = ""
     asks: frozenset[CallerFeature] = frozenset()
     contents: bool = False
+    late: Late | None = None
 
     @property
     def tools(self) -> tuple[Tool[In, Any, Any], ...]:

@@ -118,7 +118,7 @@ def test_a_dynamic_tool_refuses_what_is_no_object_of_its_schema(arguments: str) 
     ("schema", "line"),
     [
         ({"type": "array"}, 'its "type" is not "object"'),
-        ({"type": "object", "required": 1}, "at $.required it is no valid JSON Schema 2020-12"),
+        ({"type": "object", "required": 1}, "at $.required it is no valid JSON Schema"),
         ({}, 'its "type" is not "object"'),
     ],
 )

@@ -1,0 +1,112 @@
+"""Reading the whole list of a server's tools, within limits (seed 004 §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import anyio
+import attrs
+from returns.result import Failure, Result, Success
+
+from lamina.effect import log
+from lamina.mcp._errors import LONGEST_TEXT, McpDiscoveryFailed
+from lamina.mcp._results import size_of, tool_of
+from lamina.mcp._servers import McpServer
+from lamina.mcp.port import RemoteTool
+
+if TYPE_CHECKING:
+    import mcp_types as wire
+    from mcp import Client
+
+_LONGEST_NAME = 256
+
+
+@attrs.frozen(eq=False)
+class Catalogue:
+    """What a server offers.
+
+    Attributes:
+        tools: By their names there, in the server's order.
+        refused: Why the others cannot be used, by their names.
+    """
+
+    tools: Mapping[str, RemoteTool]
+    refused: Mapping[str, str]
+
+
+async def discover(client: Client, server: McpServer) -> Result[Catalogue, McpDiscoveryFailed]:
+    """Read every page of the list; a cursor that comes again, or a list without end, is a failure.
+
+    Raises:
+        MCPError: The connection is lost.
+    """
+    from mcp import MCPError
+    from mcp_types import CONNECTION_CLOSED
+    from pydantic import ValidationError
+
+    if client.server_capabilities.tools is None:
+        return Success(Catalogue({}, {}))
+    try:
+        with anyio.fail_after(server.limits.discovery):
+            return await _pages(client, server)
+    except TimeoutError:
+        return Failure(McpDiscoveryFailed(server.name, f"it took longer than {server.limits.discovery:g} s"))
+    except ValidationError:
+        log().warning("an MCP server's list of tools is not what the protocol says", server=server.name, exc_info=True)
+        return Failure(McpDiscoveryFailed(server.name, "a page is not what the protocol says"))
+    except MCPError as error:
+        if error.code == CONNECTION_CLOSED:
+            raise
+        return Failure(McpDiscoveryFailed(server.name, f"it refused: {error.message[:LONGEST_TEXT]}"))
+
+
+async def _pages(client: Client, server: McpServer) -> Result[Catalogue, McpDiscoveryFailed]:
+    from mcp_types import PaginatedRequestParams
+
+    limits = server.limits
+    found: list[wire.Tool] = []
+    cursor: str | None = None
+    seen: set[str] = set()
+    for _ in range(limits.pages):
+        page = await client.session.list_tools(params=None if cursor is None else PaginatedRequestParams(cursor=cursor))
+        found += page.tools
+        if len(found) > limits.tools:
+            return Failure(McpDiscoveryFailed(server.name, f"it has more than {limits.tools} tools"))
+        cursor = page.next_cursor
+        if cursor is None:
+            return Success(_catalogue(found, server))
+        if cursor in seen:
+            return Failure(McpDiscoveryFailed(server.name, "it gave the cursor of a page again"))
+        seen.add(cursor)
+    return Failure(McpDiscoveryFailed(server.name, f"it has more than {limits.pages} pages"))
+
+
+def _catalogue(found: list[wire.Tool], server: McpServer) -> Catalogue:
+    tools: dict[str, RemoteTool] = {}
+    refused: dict[str, str] = {}
+    for each in found:
+        name = each.name
+        why = _why_not(each, server)
+        if name in tools or name in refused:
+            # Which of the two is meant nobody can tell, whatever their order.
+            tools.pop(name, None)
+            refused[name[:_LONGEST_NAME]] = "two tools have this name"
+        elif why is not None:
+            refused[name[:_LONGEST_NAME]] = why
+        else:
+            tools[name] = tool_of(server.name, each, trusted=server.trust_annotations)
+    if refused:
+        log().warning("an MCP server has tools that cannot be used", server=server.name, tools=refused)
+    return Catalogue(tools, refused)
+
+
+def _why_not(tool: wire.Tool, server: McpServer) -> str | None:
+    if not 0 < len(tool.name) <= _LONGEST_NAME:
+        return f"its name has more than {_LONGEST_NAME} characters, or none"
+    for what, schema in (("input", tool.input_schema), ("output", tool.output_schema)):
+        if schema is not None and size_of(schema) > server.limits.schema_bytes:
+            return f"its {what} schema is larger than {server.limits.schema_bytes} bytes"
+    if tool.input_schema.get("type") != "object":
+        return "its input is no object"
+    return None

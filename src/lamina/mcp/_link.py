@@ -1,0 +1,244 @@
+"""One session with a server, from its handshake to its loss; it lives in the task of the connection that owns it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import anyio
+import attrs
+from anyio.abc import TaskGroup
+from returns.result import Failure
+
+from lamina.effect import log
+from lamina.mcp._discovery import Catalogue, discover
+from lamina.mcp._errors import (
+    LONGEST_TEXT,
+    McpCallError,
+    McpMisbehaved,
+    McpRefused,
+    McpTimedOut,
+    McpTooLarge,
+)
+from lamina.mcp._process import TOO_LARGE
+from lamina.mcp._results import result_of
+from lamina.mcp._servers import McpServer
+from lamina.mcp._transport import Transport
+from lamina.mcp.port import McpCall, RemoteResult, TellProgress
+
+if TYPE_CHECKING:
+    from mcp import Client, MCPError
+
+
+@attrs.frozen(eq=False)
+class Cut:
+    """A call that got no answer.
+
+    Attributes:
+        why: What cut it off.
+        sent: Whether it may have reached the server.
+    """
+
+    why: str
+    sent: bool
+
+
+Answer: TypeAlias = RemoteResult | McpCallError | Cut
+
+
+class Serving:
+    """One call on its way: what the caller waits for, and what the owner's task fills in.
+
+    Attributes:
+        scope: Cancelled by the caller who leaves; the server is then told.
+        done: Set when there is an answer.
+        answer: What came of it.
+        sent: Whether it may have reached the server.
+    """
+
+    __slots__ = ("answer", "call", "done", "scope", "sent")
+
+    def __init__(self, call: McpCall) -> None:
+        self.call = call
+        self.scope = anyio.CancelScope()
+        self.done = anyio.Event()
+        self.answer: Answer | None = None
+        self.sent = False
+
+
+class Link:
+    """A session that is up.
+
+    Args:
+        client: The SDK's client; it has been entered.
+        group: The tasks of the calls; they end with the session.
+        transport: What it stands on.
+        server: What was connected to.
+        catalogue: What it offers.
+    """
+
+    def __init__(
+        self, client: Client, group: TaskGroup, transport: Transport, server: McpServer, catalogue: Catalogue
+    ) -> None:
+        self.catalogue = catalogue
+        self.up = True
+        self._client = client
+        self._group = group
+        self._transport = transport
+        self._server = server
+        self._permits = anyio.Semaphore(server.limits.concurrent_calls)
+        self._fresh = anyio.Event()
+        self._fresh.set()
+        self._again = False
+
+    @property
+    def lost(self) -> bool:
+        """Whether nothing can be sent over it any more."""
+        return not self.up or self._transport.lost.is_set()
+
+    def lose(self, why: str) -> None:
+        """Give the session up."""
+        self._transport.lose(why)
+
+    # --- what it offers -----------------------------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """Read the list again; one reading at a time, however often the server says that it has changed."""
+        if not self.up:
+            return
+        if self._fresh.is_set():
+            self._fresh = anyio.Event()
+            self._group.start_soon(self._refresh)
+        else:
+            self._again = True
+
+    async def current(self) -> None:
+        """Wait until what is known is what the server has said last."""
+        await self._fresh.wait()
+
+    async def _refresh(self) -> None:
+        from mcp import MCPError
+
+        fresh = self._fresh
+        try:
+            self._again = False
+            read = await discover(self._client, self._server)
+        except MCPError as error:
+            self.lose(error.message[:LONGEST_TEXT])
+            return
+        finally:
+            fresh.set()
+        if isinstance(read, Failure):
+            self.lose(f"its list of tools cannot be used: {read.failure().why}")
+            return
+        self.catalogue = read.unwrap()
+        if self._again:
+            self.changed()
+
+    def follow(self) -> None:
+        """Follow what changes, where the protocol has a stream for it; older servers say it by themselves."""
+        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+        tools = self._client.server_capabilities.tools
+        if tools is not None and tools.list_changed and self._client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            self._group.start_soon(self._listen)
+
+    async def _listen(self) -> None:
+        from mcp import MCPError
+        from mcp.client.subscriptions import SubscriptionLost
+
+        try:
+            async with self._client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self.changed()
+        except (MCPError, SubscriptionLost, TimeoutError):
+            # Nobody says any more when something changes: a call of what has changed is refused by the server.
+            log().debug("an MCP server's changes are not followed", server=self._server.name, exc_info=True)
+
+    # --- calls --------------------------------------------------------------------------------------------------------
+
+    def start(self, serving: Serving) -> None:
+        """Begin a call, in a task of the connection's."""
+        self._group.start_soon(self._serve, serving)
+
+    async def _serve(self, serving: Serving) -> None:
+        try:
+            with serving.scope:
+                async with self._permits:
+                    serving.sent = True
+                    serving.answer = await self._ask(serving)
+        finally:
+            if serving.answer is None:  # the session ended under it, or its caller has left
+                serving.answer = Cut(self._transport.why, serving.sent)
+            serving.done.set()
+
+    async def _ask(self, serving: Serving) -> Answer:
+        from mcp import MCPError
+        from mcp.client import InputRequiredRoundsExceededError
+        from pydantic import ValidationError
+
+        call, name, broken = serving.call, self._server.name, self._transport.broken
+        progress = None if call.progress is None else _Progress(call.progress)
+        try:
+            result = await self._client.call_tool(call.tool, dict(call.arguments), progress_callback=progress)
+        except MCPError as error:
+            return self._refusal(call, error, broken)
+        except (ValidationError, InputRequiredRoundsExceededError):
+            log().warning("an MCP server's answer is no result", server=name, tool=call.tool, exc_info=True)
+            return McpMisbehaved(name, call.tool)
+        except RuntimeError:
+            # The SDK holds results against the schema that was listed, and says it so.
+            log().warning("an MCP server's answer breaks its schema", server=name, tool=call.tool, exc_info=True)
+            return McpMisbehaved(name, call.tool)
+        return result_of(name, call.tool, result, self._server.limits.result_bytes)
+
+    def _refusal(self, call: McpCall, error: MCPError, broken: int) -> Answer:
+        """Tell what an error of the protocol is; some stand for what happened to the transport."""
+        import mcp_types as wire
+
+        name, limits, transport = self._server.name, self._server.limits, self._transport
+        if error.code == TOO_LARGE or any(said in error.message for said in _TOO_LARGE):
+            return McpTooLarge(name, call.tool, "The answer", limits.message_bytes)
+        if error.code == wire.CONNECTION_CLOSED:
+            return Cut(transport.why, sent=True)
+        if error.code == wire.REQUEST_TIMEOUT:
+            return McpTimedOut(name, call.tool, limits.call)
+        if error.code == wire.PARSE_ERROR:
+            return McpMisbehaved(name, call.tool)
+        if error.code == wire.INVALID_REQUEST and error.message == _SESSION_ENDED:
+            self.lose("it does not know the session any more")
+            return Cut(transport.why, sent=False)
+        if error.code == wire.INTERNAL_ERROR and error.message == _ERROR_STATUS:
+            if transport.broken != broken:
+                return Cut("it, or a gateway before it, answered with an error of HTTP", sent=True)
+            status = transport.refused
+            return McpRefused(name, call.tool, status, f"HTTP {status}")
+        return McpRefused(name, call.tool, error.code, error.message[:LONGEST_TEXT])
+
+
+# How the SDK spells what its transport makes of an answer; seen in mcp 2.3, and held by the tests.
+_SESSION_ENDED = "Session terminated"
+_ERROR_STATUS = "Server returned an error response"
+_TOO_LARGE = ("lamina: the answer is too large", "Server-sent event exceeded the ")
+
+
+class _Progress:
+    """Tells a caller how far a call is; what comes while it is still being told the last is told as one."""
+
+    __slots__ = ("_busy", "_latest", "_tell")
+
+    def __init__(self, tell: TellProgress) -> None:
+        self._tell = tell
+        self._busy = False
+        self._latest: tuple[float, float | None, str] | None = None
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        self._latest = progress, total, (message or "")[:LONGEST_TEXT]
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            while self._latest is not None:
+                told, self._latest = self._latest, None
+                await self._tell(*told)
+        finally:
+            self._busy = False
