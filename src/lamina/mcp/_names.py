@@ -30,7 +30,7 @@ def qualified(prefix: str, tool: str) -> str:
         >>> qualified("github", "create_issue"), qualified("", "create_issue")
         ('github__create_issue', 'create_issue')
         >>> qualified("files", "read/file")
-        'files__read_file_1f5e1d3f34'
+        'files__read_file_031d513c2c'
     """
     start = f"{prefix}__" if prefix else ""
     plain = f"{start}{tool}"
