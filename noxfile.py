@@ -303,6 +303,40 @@ def docs(session: nox.Session) -> None:
     run(session, "python", "docs/build.py")
 
 
+NODE_PACKAGES = ROOT / "tests" / "protocols" / "node"
+
+
+@nox.session
+def protocols(session: nox.Session) -> None:
+    """Run the protocols' official suites, and real peers both ways; after `--`, which: `server`, `client`, …"""
+    install(session, "lamina", "-e", ".[cli,dynamic,mcp]", *groups("protocols"))
+    folder = HOME / "node"
+    with alone("node"):
+        install_node(session, folder)
+    run(session, "python", "tests/protocols/suites.py", str(folder), *session.posargs, interrupt_timeout=30.0)
+
+
+def install_node(session: nox.Session, folder: Path) -> None:
+    """Install the Node packages that the lock names into a folder of their own, once; their scripts do not run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = sorted(path for path in NODE_PACKAGES.iterdir() if path.is_file())
+    wanted = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    stamp = folder / "installed"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    stamp.unlink(missing_ok=True)
+    for path in files:
+        shutil.copy(path, folder / path.name)
+    session.chdir(folder)
+    try:
+        # Not `npm ci`, which refuses a lock without what is only for other systems, and is not everywhere to be had.
+        run(session, "npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+    except CommandFailed:
+        session.error("could not install the Node packages: is their registry reachable from here?")
+    session.chdir(ROOT)
+    stamp.write_text(wanted)
+
+
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure, after `--`: rivals (`--adapters`, `--only`, …), `contracts`, `layers`, `local` or `stores`."""

@@ -11,7 +11,7 @@ from lamina.call import Caller, CallerFeature, CallerUnable, Elicited, LogLevel,
 from lamina.schema import JsonValue
 
 Asked: TypeAlias = tuple[Literal["accept", "decline", "cancel"], dict[str, JsonValue]]
-ALL: frozenset[CallerFeature] = frozenset(("progress", "log", "elicit", "sample"))
+ALL: frozenset[CallerFeature] = frozenset(("progress", "log", "elicit", "sample", "roots"))
 
 
 class RecordingCaller(Caller):
@@ -27,12 +27,14 @@ class RecordingCaller(Caller):
     async def log(self, level: LogLevel, data: JsonValue, logger: str = "") -> None:
         self.told.append(("log", level, data))
 
-    async def elicit(self, message: str, schema: Mapping[str, JsonValue]) -> Result[Elicited, CallerUnable]:
+    async def elicit(
+        self, message: str, schema: Mapping[str, JsonValue], *, key: str | None = None
+    ) -> Result[Elicited, CallerUnable]:
         self.asked.append(message)
         if not self._answers:
             return Failure(CallerUnable("elicit", "there is nobody"))
         action, content = self._answers.pop(0)
         return Success(Elicited(action, content))
 
-    async def sample(self, request: SampleRequest) -> Result[Sampled, CallerUnable]:
+    async def sample(self, request: SampleRequest, *, key: str | None = None) -> Result[Sampled, CallerUnable]:
         return Failure(CallerUnable("sample", "there is no model"))

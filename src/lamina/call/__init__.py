@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         LogLevel,
         NoCaller,
         NotElicited,
+        Root,
         Sampled,
         SampleRequest,
     )
@@ -114,6 +115,7 @@ __all__ = [
     "RejectionReason",
     "ResourceContent",
     "ResourceInfo",
+    "Root",
     "SampleRequest",
     "Sampled",
     "Signal",
@@ -165,6 +167,7 @@ _HOME_OF = {
     "ReadDefect": "_surface",
     "ResourceContent": "_surface",
     "ResourceInfo": "_surface",
+    "Root": "_caller",
     "SampleRequest": "_caller",
     "Sampled": "_caller",
     "Signal": "_invocation",

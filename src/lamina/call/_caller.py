@@ -14,12 +14,12 @@ from lamina.model import Message
 from lamina.schema import JsonValue, codec
 
 T = TypeVar("T")
-CallerFeature: TypeAlias = Literal["progress", "log", "elicit", "sample"]
+CallerFeature: TypeAlias = Literal["progress", "log", "elicit", "sample", "roots"]
 """What a caller may be asked for. What a capability asks for it declares, so that serving it can be refused early."""
 LogLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 
 
-@tagged("The caller cannot be asked to {feature}: {why}.")
+@tagged("The caller cannot be asked ({feature}): {why}.")
 class CallerUnable:
     """The peer turned out unable, or gave no answer that can be used.
 
@@ -90,6 +90,19 @@ class Sampled(Value):
     stop_reason: str | None = None
 
 
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Root(Value):
+    """A folder that the caller says it works in.
+
+    Attributes:
+        uri: Where it is: `file:///home/ada/project`. It is the peer's word, and opens nothing by itself.
+        name: What people call it; empty where nobody said.
+    """
+
+    uri: str
+    name: str = ""
+
+
 class Caller(ABC):
     """The peer behind one call: it is told how far the work is, and asked what only it can say.
 
@@ -120,27 +133,47 @@ class Caller(ABC):
         """Send a log message to the peer; nothing secret belongs into it."""
 
     @abstractmethod
-    async def elicit(self, message: str, schema: Mapping[str, JsonValue]) -> Result[Elicited, CallerUnable]:
+    async def elicit(
+        self, message: str, schema: Mapping[str, JsonValue], *, key: str | None = None
+    ) -> Result[Elicited, CallerUnable]:
         """Ask a person for something.
 
         Args:
             message: The question.
             schema: The JSON Schema of the answer: an object of plain members, as the protocol demands.
+            key: What the question is called, where a protocol names questions. A peer that knows the name may answer
+                along with its first request, before it is asked; without one, that cannot be.
         """
 
     @abstractmethod
-    async def sample(self, request: SampleRequest) -> Result[Sampled, CallerUnable]:
-        """Ask the peer's model."""
+    async def sample(self, request: SampleRequest, *, key: str | None = None) -> Result[Sampled, CallerUnable]:
+        """Ask the peer's model.
 
-    async def elicit_as(self, message: str, form: type[T]) -> Result[T, NotElicited | CallerUnable]:
+        Args:
+            request: What it is asked.
+            key: As for `elicit`.
+        """
+
+    async def roots(self, *, key: str | None = None) -> Result[tuple[Root, ...], CallerUnable]:
+        """Ask which folders the peer works in.
+
+        Args:
+            key: As for `elicit`.
+        """
+        return Failure(CallerUnable("roots", "it works in no folder that it could tell"))
+
+    async def elicit_as(
+        self, message: str, form: type[T], *, key: str | None = None
+    ) -> Result[T, NotElicited | CallerUnable]:
         """Ask a person for the fields of an attrs class, and check the answer.
 
         Args:
             message: The question.
             form: The class; its members are texts, numbers, bools and enumerations.
+            key: As for `elicit`.
         """
         asked = codec(form)
-        answered = await self.elicit(message, asked.json_schema)
+        answered = await self.elicit(message, asked.json_schema, key=key)
         if isinstance(answered, Failure):
             return Failure(answered.failure())
         elicited = answered.unwrap()
@@ -163,11 +196,13 @@ class NoCaller(Caller):
     async def log(self, level: LogLevel, data: JsonValue, logger: str = "") -> None:
         """Do nothing."""
 
-    async def elicit(self, message: str, schema: Mapping[str, JsonValue]) -> Result[Elicited, CallerUnable]:
+    async def elicit(
+        self, message: str, schema: Mapping[str, JsonValue], *, key: str | None = None
+    ) -> Result[Elicited, CallerUnable]:
         """Say that nobody is there."""
         return Failure(CallerUnable("elicit", "there is nobody to ask"))
 
-    async def sample(self, request: SampleRequest) -> Result[Sampled, CallerUnable]:
+    async def sample(self, request: SampleRequest, *, key: str | None = None) -> Result[Sampled, CallerUnable]:
         """Say that nobody is there."""
         return Failure(CallerUnable("sample", "there is no model to ask"))
 

@@ -189,7 +189,7 @@ def prompt(
     """Offer what a function writes as a prompt of a surface.
 
     Parameters that are texts, or a `Literal` of texts, are its arguments; every other one is a service. It gives one
-    text, or the messages.
+    text, or the messages, or a `PromptRefused` that says why there is none.
 
     Args:
         name: Its name; the function's without it.

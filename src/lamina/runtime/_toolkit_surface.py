@@ -111,11 +111,15 @@ class ToolkitSurface(Surface):
         if lines:
             return Failure(PromptRefused(f'Invalid arguments for prompt "{name}": {"; ".join(lines)}'))
         try:
-            messages = messages_of(await write(arguments, self._given(caller)))
+            answer = await write(arguments, self._given(caller))
+            refused = answer if isinstance(answer, PromptRefused) else None
+            messages = () if refused else messages_of(answer)
         except Exception:
             log().exception("a prompt broke", prompt=name)
             return Failure(PromptRefused(f'Prompt "{name}" failed unexpectedly'))
         secrets = self._prepared.secrets
+        if refused is not None:
+            return Failure(secrets.redact_in(refused) if secrets.active else refused)
         return Success(secrets.redact_in(messages) if secrets.active else messages)
 
     async def complete(

@@ -117,7 +117,9 @@ class Person(NoCaller):
     def __init__(self, decision: str) -> None:
         self._decision = decision
 
-    async def elicit(self, message: str, schema: Mapping[str, JsonValue]) -> Result[Elicited, CallerUnable]:
+    async def elicit(
+        self, message: str, schema: Mapping[str, JsonValue], *, key: str | None = None
+    ) -> Result[Elicited, CallerUnable]:
         return Success(Elicited("accept", {"decision": self._decision}))
 
 

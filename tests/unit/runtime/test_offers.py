@@ -13,6 +13,7 @@ from lamina.call import (
     AgentResourceError,
     Caller,
     PromptMessage,
+    PromptRefused,
     ReadDefect,
     ResourceContent,
     TextContent,
@@ -138,6 +139,17 @@ async def test_what_is_secret_is_not_read() -> None:
         assert (await surface.read("app://secret")).unwrap().text == "it is [REDACTED:secret]"
         written = (await surface.prompt("ask", {})).unwrap()
         assert written == (PromptMessage("user", TextContent("say [REDACTED:secret]")),)
+
+
+@prompt()
+async def refuses() -> str | PromptRefused:
+    return PromptRefused("Not before s3cr3t-token has come.")
+
+
+async def test_a_prompt_may_say_why_there_is_none() -> None:
+    async with build(bind(Secrets).value(Secrets("s3cr3t-token"))) as rt:
+        refused = await rt.surface(NOTHING, prompts=[refuses]).prompt("refuses", {})
+    assert str(refused.failure()) == "Not before [REDACTED:secret] has come."
 
 
 async def codes(begun: str) -> list[str]:

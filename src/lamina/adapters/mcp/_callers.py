@@ -14,14 +14,15 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from returns.result import Failure, Result, Success
 
-from lamina.call import Caller, CallerFeature, CallerUnable, Elicited, LogLevel, Sampled, SampleRequest
+from lamina.call import Caller, CallerFeature, CallerUnable, Elicited, LogLevel, Root, Sampled, SampleRequest
 from lamina.effect import log
 from lamina.model import AssistantMessage, SystemMessage, Text, UserMessage
 from lamina.schema import JsonValue, inline_defs
 
 Context: TypeAlias = ServerRequestContext[Any, Any]  # Any: nobody's lifespan, and whatever request the transport has
-R = TypeVar("R", wire.ElicitResult, wire.CreateMessageResult)
+R = TypeVar("R", wire.ElicitResult, wire.CreateMessageResult, wire.ListRootsResult)
 _LEVELS: tuple[LogLevel, ...] = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_UNSAID = "the capability does not say that it asks for it"
 _UNLOGGED = "the protocol's client is gone, or takes no messages; what was said to it is dropped"
 
 
@@ -40,6 +41,8 @@ def can_be_asked(ctx: Context) -> frozenset[CallerFeature]:
         found.add("elicit")
     if declared is not None and declared.sampling is not None:
         found.add("sample")
+    if declared is not None and declared.roots is not None:
+        found.add("roots")
     return frozenset(found)
 
 
@@ -74,13 +77,19 @@ class TellingCaller(Caller):
             return frozenset(allowed_log_levels(self.ctx.protocol_version, self.ctx.meta))
         return frozenset(_LEVELS if self._level is None else _LEVELS[_LEVELS.index(self._level) :])
 
-    async def elicit(self, message: str, schema: Mapping[str, JsonValue]) -> Result[Elicited, CallerUnable]:
+    async def elicit(
+        self, message: str, schema: Mapping[str, JsonValue], *, key: str | None = None
+    ) -> Result[Elicited, CallerUnable]:
         """Refuse."""
-        return Failure(CallerUnable("elicit", "the capability does not say that it asks for it"))
+        return Failure(CallerUnable("elicit", _UNSAID))
 
-    async def sample(self, request: SampleRequest) -> Result[Sampled, CallerUnable]:
+    async def sample(self, request: SampleRequest, *, key: str | None = None) -> Result[Sampled, CallerUnable]:
         """Refuse."""
-        return Failure(CallerUnable("sample", "the capability does not say that it asks for it"))
+        return Failure(CallerUnable("sample", _UNSAID))
+
+    async def roots(self, *, key: str | None = None) -> Result[tuple[Root, ...], CallerUnable]:
+        """Refuse."""
+        return Failure(CallerUnable("roots", _UNSAID))
 
 
 class AskingCaller(TellingCaller):
@@ -99,14 +108,16 @@ class AskingCaller(TellingCaller):
         super().__init__(ctx, features, level)
         self._patience = patience
 
-    async def elicit(self, message: str, schema: Mapping[str, JsonValue]) -> Result[Elicited, CallerUnable]:
+    async def elicit(
+        self, message: str, schema: Mapping[str, JsonValue], *, key: str | None = None
+    ) -> Result[Elicited, CallerUnable]:
         """Ask the person at the client."""
         if "elicit" not in self.features:
             return Failure(unable(self.ctx, "elicit"))
         answer = await self._ask("elicit", lambda: elicitation(message, schema), wire.ElicitResult)
         return answer if isinstance(answer, Failure) else Success(elicited(answer.unwrap()))
 
-    async def sample(self, request: SampleRequest) -> Result[Sampled, CallerUnable]:
+    async def sample(self, request: SampleRequest, *, key: str | None = None) -> Result[Sampled, CallerUnable]:
         """Ask the client's model."""
         if "sample" not in self.features:
             return Failure(unable(self.ctx, "sample"))
@@ -115,6 +126,13 @@ class AskingCaller(TellingCaller):
             return Failure(asked)
         answer = await self._ask("sample", lambda: asked, wire.CreateMessageResult)
         return answer if isinstance(answer, Failure) else sampled(answer.unwrap())
+
+    async def roots(self, *, key: str | None = None) -> Result[tuple[Root, ...], CallerUnable]:
+        """Ask which folders the client works in."""
+        if "roots" not in self.features:
+            return Failure(unable(self.ctx, "roots"))
+        answer = await self._ask("roots", wire.ListRootsRequest, wire.ListRootsResult)
+        return answer if isinstance(answer, Failure) else Success(roots_of(answer.unwrap()))
 
     async def _ask(
         self, feature: CallerFeature, make: Callable[[], wire.ServerRequest], kind: type[R]
@@ -135,7 +153,7 @@ class AskingCaller(TellingCaller):
 def unable(ctx: Context, feature: CallerFeature) -> CallerUnable:
     """Say why a client is not asked."""
     if feature in can_be_asked(ctx):
-        return CallerUnable(feature, "the capability does not say that it asks for it")
+        return CallerUnable(feature, _UNSAID)
     return CallerUnable(feature, "it does not offer that")
 
 
@@ -154,6 +172,11 @@ def elicited(result: wire.ElicitResult) -> Elicited:
     for key, value in (result.content or {}).items():
         content[key] = [*value] if isinstance(value, list) else value
     return Elicited(result.action, content)
+
+
+def roots_of(result: wire.ListRootsResult) -> tuple[Root, ...]:
+    """Read which folders the client works in."""
+    return tuple(Root(uri=str(each.uri), name=each.name or "") for each in result.roots)
 
 
 def sampling(request: SampleRequest) -> wire.CreateMessageRequest | CallerUnable:

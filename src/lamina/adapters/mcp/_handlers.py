@@ -41,7 +41,7 @@ IDENTITY = "lamina.identity"
 POLL_AFTER = "lamina.poll_after"
 """Where it holds after how many seconds the stream of a call ends."""
 _RESOURCE_NOT_FOUND = -32002
-_ASKS: frozenset[CallerFeature] = frozenset(("elicit", "sample"))
+_ASKS: frozenset[CallerFeature] = frozenset(("elicit", "sample", "roots"))
 
 
 @attrs.define(eq=False)
@@ -129,11 +129,11 @@ class Handlers:
         try:
             if not is_modern(ctx):
                 return await invoke(AskingCaller(ctx, features, self._session(ctx).level, self._limits.patience))
+            given = params.input_responses or {}
             if params.request_state is not None:
-                binding = binding_of(view.key, *what)
-                return await self.held.resume(ctx, binding, params.request_state, params.input_responses or {})
+                return await self.held.resume(ctx, binding_of(view.key, *what), params.request_state, given)
             if asks & _ASKS:
-                return await self.held.begin(ctx, features, binding_of(view.key, *what), signal, invoke)
+                return await self.held.begin(ctx, features, binding_of(view.key, *what), signal, given, invoke)
             return await invoke(TellingCaller(ctx, features))
         except asyncio.CancelledError:
             signal.abort()  # whatever the surface has handed it to
@@ -148,9 +148,12 @@ class Handlers:
         required = required_of(outcome) if is_modern(ctx) else None
         if required is None:
             return
-        if required.elicitation is not None and "elicit" in can_be_asked(ctx):
+        able = can_be_asked(ctx)
+        if required.elicitation is not None and "elicit" in able:
             return
-        if required.sampling is not None and "sample" in can_be_asked(ctx):
+        if required.sampling is not None and "sample" in able:
+            return
+        if required.roots is not None and "roots" in able:
             return
         data = wire.MissingRequiredClientCapabilityErrorData(required_capabilities=required)
         raise MCPError(

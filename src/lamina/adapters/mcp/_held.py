@@ -17,9 +17,18 @@ import mcp_types as wire
 from mcp.shared.exceptions import MCPError
 from returns.result import Failure, Result, Success
 
-from lamina.adapters.mcp._callers import Context, TellingCaller, elicitation, elicited, sampled, sampling, unable
+from lamina.adapters.mcp._callers import (
+    Context,
+    TellingCaller,
+    elicitation,
+    elicited,
+    roots_of,
+    sampled,
+    sampling,
+    unable,
+)
 from lamina.adapters.mcp._shapes import plain
-from lamina.call import CallerFeature, CallerUnable, Elicited, Sampled, SampleRequest, Signal
+from lamina.call import CallerFeature, CallerUnable, Elicited, Root, Sampled, SampleRequest, Signal
 from lamina.effect import log
 from lamina.schema import JsonValue, canonical_json
 
@@ -28,10 +37,26 @@ _MISFIT = "An input response is not an answer to what was asked"
 
 
 class HeldCaller(TellingCaller):
-    """Is asked by way of the call's own answer; each round of the call has its own request to be told through."""
+    """Is asked by way of the call's own answer; each round of the call has its own request to be told through.
 
-    def __init__(self, ctx: Context, features: frozenset[CallerFeature], patience: float, room: Callable[[], bool]):
+    Args:
+        ctx: The call's first request.
+        features: What the capability asks for, and the transport offers.
+        patience: Seconds that an answer is waited for.
+        room: Tells whether one more call may wait.
+        given: Answers that came with the first request; only questions that have a name of their own can have one.
+    """
+
+    def __init__(
+        self,
+        ctx: Context,
+        features: frozenset[CallerFeature],
+        patience: float,
+        room: Callable[[], bool],
+        given: Mapping[str, wire.InputResponse],
+    ) -> None:
         super().__init__(ctx, features)
+        self._given = dict(given)
         self._patience = patience
         self._room = room
         self._asked = 0
@@ -50,36 +75,54 @@ class HeldCaller(TellingCaller):
         if self.told:
             await super().log(level, data, logger)
 
-    async def elicit(self, message: str, schema: Mapping[str, JsonValue]) -> Result[Elicited, CallerUnable]:
+    async def elicit(
+        self, message: str, schema: Mapping[str, JsonValue], *, key: str | None = None
+    ) -> Result[Elicited, CallerUnable]:
         """Ask the person at the client."""
         if "elicit" not in self.features:
             return Failure(unable(self.ctx, "elicit"))
-        answer = await self._ask("elicit", elicitation(message, schema))
+        answer = await self._ask("elicit", elicitation(message, schema), key)
         if isinstance(answer, CallerUnable):
             return Failure(answer)
         if not isinstance(answer, wire.ElicitResult):
             return Failure(CallerUnable("elicit", "its answer is not what the protocol says"))
         return Success(elicited(answer))
 
-    async def sample(self, request: SampleRequest) -> Result[Sampled, CallerUnable]:
+    async def sample(self, request: SampleRequest, *, key: str | None = None) -> Result[Sampled, CallerUnable]:
         """Ask the client's model."""
         if "sample" not in self.features:
             return Failure(unable(self.ctx, "sample"))
         asked = sampling(request)
         if isinstance(asked, CallerUnable):
             return Failure(asked)
-        answer = await self._ask("sample", asked)
+        answer = await self._ask("sample", asked, key)
         if isinstance(answer, CallerUnable):
             return Failure(answer)
         if not isinstance(answer, wire.CreateMessageResult):
             return Failure(CallerUnable("sample", "its answer is not what the protocol says"))
         return sampled(answer)
 
-    async def _ask(self, feature: CallerFeature, request: wire.InputRequest) -> wire.InputResponse | CallerUnable:
+    async def roots(self, *, key: str | None = None) -> Result[tuple[Root, ...], CallerUnable]:
+        """Ask which folders the client works in."""
+        if "roots" not in self.features:
+            return Failure(unable(self.ctx, "roots"))
+        answer = await self._ask("roots", wire.ListRootsRequest(), key)
+        if isinstance(answer, CallerUnable):
+            return Failure(answer)
+        if not isinstance(answer, wire.ListRootsResult):
+            return Failure(CallerUnable("roots", "its answer is not what the protocol says"))
+        return Success(roots_of(answer))
+
+    async def _ask(
+        self, feature: CallerFeature, request: wire.InputRequest, name: str | None
+    ) -> wire.InputResponse | CallerUnable:
+        given = None if name is None else self._given.pop(name, None)
+        if given is not None and isinstance(given, _ANSWERS[request.method]):
+            return given
         if not self._room():
             return CallerUnable(feature, "too many calls wait for an answer")
         self._asked += 1
-        key = f"{feature}-{self._asked}"
+        key = name if name is not None and name not in self.waiting else f"{feature}-{self._asked}"
         answer: asyncio.Future[wire.InputResponse] = asyncio.get_running_loop().create_future()
         self.waiting[key] = request, answer
         self.news.set()
@@ -89,7 +132,8 @@ class HeldCaller(TellingCaller):
         except TimeoutError:
             return CallerUnable(feature, "it did not answer in time")
         finally:
-            self.waiting.pop(key, None)
+            if self.waiting.get(key, (None, None))[1] is answer:  # and not of the next question of that name
+                del self.waiting[key]
 
 
 class _Held:
@@ -139,10 +183,11 @@ class HeldCalls:
         features: frozenset[CallerFeature],
         binding: bytes,
         signal: Signal,
+        given: Mapping[str, wire.InputResponse],
         invoke: Callable[[HeldCaller], Awaitable[object]],
     ) -> object:
         """Begin a call, and go on with it until it has ended or asks something: then that is `InputRequiredResult`."""
-        held = _Held(HeldCaller(ctx, features, self._patience, self._room), signal, binding)
+        held = _Held(HeldCaller(ctx, features, self._patience, self._room, given), signal, binding)
         self._calls[held.id] = held
 
         async def body() -> object:
@@ -240,6 +285,7 @@ class HeldCalls:
 _ANSWERS: dict[str, tuple[type, ...]] = {
     "elicitation/create": (wire.ElicitResult,),
     "sampling/createMessage": (wire.CreateMessageResult, wire.CreateMessageResultWithTools),
+    "roots/list": (wire.ListRootsResult,),
 }
 
 

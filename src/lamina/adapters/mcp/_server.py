@@ -25,7 +25,7 @@ from lamina.effect import log
 if TYPE_CHECKING:
     from lamina.adapters.mcp._http import McpApp
 
-_ALL: frozenset[CallerFeature] = frozenset(("progress", "log", "elicit", "sample"))
+_ALL: frozenset[CallerFeature] = frozenset(("progress", "log", "elicit", "sample", "roots"))
 
 
 class McpServer:
@@ -174,7 +174,7 @@ async def serve_mcp(
 
 
 class _Server(Server[Any]):
-    """Says in its handshake that its list of tools changes, whichever transport asks."""
+    """Says that its list of tools changes, and that no other does, whichever transport asks."""
 
     def create_initialization_options(
         self,
@@ -184,6 +184,25 @@ class _Server(Server[Any]):
     ) -> InitializationOptions:
         options = notification_options or NotificationOptions(tools_changed=True)
         return super().create_initialization_options(options, experimental_capabilities, extensions)
+
+    def get_capabilities(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+        *,
+        protocol_version: str | None = None,
+    ) -> wire.ServerCapabilities:
+        found = super().get_capabilities(
+            notification_options, experimental_capabilities, extensions, protocol_version=protocol_version
+        )
+        # The SDK claims in the newer era whatever a stream of changes could carry; a surface's lists of resources and
+        # of prompts never change.
+        if found.prompts is not None:
+            found.prompts.list_changed = False
+        if found.resources is not None:
+            found.resources.list_changed = False
+        return found
 
 
 def _sdk_server(handlers: Handlers, surface: Surface | None, name: str, version: str) -> Server[Any]:

@@ -105,6 +105,8 @@ def required_of(outcome: Outcome) -> wire.ClientCapabilities | None:
         return None
     if error.feature == "elicit":
         return wire.ClientCapabilities(elicitation=wire.ElicitationCapability())
+    if error.feature == "roots":
+        return wire.ClientCapabilities(roots=wire.RootsCapability())
     return wire.ClientCapabilities(sampling=wire.SamplingCapability()) if error.feature == "sample" else None
 
 

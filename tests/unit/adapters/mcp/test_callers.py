@@ -8,12 +8,17 @@ from typing import Any
 import mcp_types as wire
 import pytest
 from mcp.shared.exceptions import MCPError
+from pydantic import TypeAdapter
 
 from lamina.adapters.mcp import McpLimits, McpServer
-from lamina.effect import ConstructionError
+from lamina.call import Caller, CallerUnable, NotElicited
+from lamina.effect import ConstructionError, Try
+from lamina.tools import tool
 from tests.unit.adapters.mcp.world import (
     LEGACY,
     MODERN,
+    Name,
+    Nothing,
     World,
     ask,
     echo,
@@ -131,7 +136,7 @@ async def test_two_questions_at_once(era: str) -> None:
         (wire.ElicitResult(action="cancel"), "The caller gave no answer: cancel."),
         (
             accept(first=5),
-            "The caller cannot be asked to elicit: the answer does not fit what was asked for.",
+            "The caller cannot be asked (elicit): the answer does not fit what was asked for.",
         ),
     ],
 )
@@ -147,8 +152,8 @@ async def test_a_peer_that_is_unable_gets_a_typed_refusal(era: str) -> None:
     async with served(World(), era) as (client, _):
         tried = await client.call_tool("try_ask", {})
     assert tried.content[0].text == (
-        "The caller cannot be asked to elicit: it does not offer that."
-        "|The caller cannot be asked to sample: it does not offer that."
+        "The caller cannot be asked (elicit): it does not offer that."
+        "|The caller cannot be asked (sample): it does not offer that."
     )
 
 
@@ -165,14 +170,14 @@ async def test_what_a_capability_does_not_say_it_is_not_given() -> None:
         async with served(World(), era, **answering(accept(first="Ada"))) as (client, _):
             tried = await client.call_tool("try_ask", {})
         assert tried.content[0].text.endswith(
-            "The caller cannot be asked to sample: the capability does not say that it asks for it."
+            "The caller cannot be asked (sample): the capability does not say that it asks for it."
         )
 
 
 async def test_a_client_that_breaks_while_it_is_asked_is_one_that_refused() -> None:
     async with served(World(), LEGACY, **answering(ValueError("no"))) as (client, _):
         failed = await client.call_tool("ask", {})
-    assert failed.content[0].text == "The caller cannot be asked to elicit: it refused, or cannot be reached."
+    assert failed.content[0].text == "The caller cannot be asked (elicit): it refused, or cannot be reached."
 
 
 async def test_a_client_that_never_answers_is_waited_for_so_long() -> None:
@@ -182,7 +187,7 @@ async def test_a_client_that_never_answers_is_waited_for_so_long() -> None:
     limits = McpLimits(patience=0.01)
     async with served(World(), LEGACY, limits=limits, elicitation_callback=person) as (client, _):
         failed = await client.call_tool("ask", {})
-    assert failed.content[0].text == "The caller cannot be asked to elicit: it did not answer in time."
+    assert failed.content[0].text == "The caller cannot be asked (elicit): it did not answer in time."
 
 
 @ERAS
@@ -273,7 +278,7 @@ async def test_only_so_many_calls_wait_at_once() -> None:
     async with served(World(), MODERN, limits=limits, **answering()) as (client, server):
         assert isinstance(await raw_call(client, "ask"), wire.InputRequiredResult)
         refused = await raw_call(client, "ask")
-        assert refused.content[0].text == "The caller cannot be asked to elicit: too many calls wait for an answer."
+        assert refused.content[0].text == "The caller cannot be asked (elicit): too many calls wait for an answer."
         assert server.waiting == 1
     assert server.waiting == 0  # the end of the connection has aborted it
 
@@ -295,3 +300,60 @@ async def test_a_surface_that_asks_for_more_than_plain_json_can_is_refused_and_b
         McpServer(surface, json_response=True)
     async with surface_of(World(), tell | ask) as surface:
         McpServer(surface)
+
+
+@tool(asks=("roots",))
+async def folders(call: Nothing, ok: Try[CallerUnable], caller: Caller) -> str:
+    """Ask for folders."""
+    return ",".join(f"{root.uri} {root.name}" for root in ok(await caller.roots()))
+
+
+@ERAS
+async def test_a_client_says_in_which_folders_it_works(era: str) -> None:
+    async def roots(context: Any) -> Any:
+        made: list[Any] = [{"uri": "file:///here", "name": "here"}, {"uri": "file:///there"}]
+        return wire.ListRootsResult(roots=made)
+
+    async with served(World(), era, toolkit=folders | echo, list_roots_callback=roots) as (client, _):
+        told = await client.call_tool("folders", {})
+    assert told.content[0].text == "file:///here here,file:///there "
+
+
+async def test_a_client_that_works_in_no_folder_is_not_asked() -> None:
+    async with served(World(), LEGACY, toolkit=folders | echo) as (client, _):
+        told = await client.call_tool("folders", {})
+    assert told.content[0].text == "The caller cannot be asked (roots): it does not offer that."
+    async with served(World(), MODERN, toolkit=folders | echo) as (client, _):
+        with pytest.raises(MCPError) as refused:
+            await client.call_tool("folders", {})
+    assert refused.value.error.code == wire.MISSING_REQUIRED_CLIENT_CAPABILITY
+    assert refused.value.error.data == {"requiredCapabilities": {"roots": {}}}
+
+
+@tool(asks=("elicit",))
+async def named(call: Nothing, ok: Try[NotElicited | CallerUnable], caller: Caller) -> str:
+    """Ask by a name, twice, and then without one."""
+    first = ok(await caller.elicit_as("Who?", Name, key="who"))
+    second = ok(await caller.elicit_as("And who?", Name, key="who"))
+    third = ok(await caller.elicit_as("And?", Name))
+    return f"{first.first} {second.first} {third.first}"
+
+
+async def asked_next(client: Any, state: str | None, **responses: wire.InputResponse) -> Any:
+    params = wire.CallToolRequestParams(
+        name="named", arguments={}, request_state=state, input_responses=responses or None
+    )
+    kind: Any = wire.CallToolResult | wire.InputRequiredResult
+    return await client.session.send_request(wire.CallToolRequest(params=params), TypeAdapter(kind))
+
+
+async def test_a_question_with_a_name_may_be_answered_before_it_is_asked_and_only_once() -> None:
+    async with served(World(), MODERN, toolkit=named | echo, **answering()) as (client, server):
+        upfront = {"who": accept(first="Ada"), "elicit-1": accept(first="Eve"), "other": accept(first="Mallory")}
+        second = await asked_next(client, None, **upfront)
+        third = await asked_next(client, second.request_state, who=accept(first="Bob"))
+        ended = await asked_next(client, third.request_state, **{[*third.input_requests][0]: accept(first="Cy")})
+        assert ([*second.input_requests], len(third.input_requests)) == (["who"], 1)
+        assert "who" not in third.input_requests
+        assert ended.content[0].text == "Ada Bob Cy"
+        assert server.waiting == 0
