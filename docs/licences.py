@@ -1,6 +1,6 @@
 """Hold `licences.md` against what pyproject.toml names and what is installed; `--write` writes it anew.
 
-Of what is not installed, the page's own line stands: no environment holds all the groups at once.
+Of what is not installed, or states none, the page's own line stands: no environment holds all the groups at once.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def named() -> dict[str, str]:
 
 
 def stated(name: str) -> str | None:
-    """Give the licence that an installed package states, and nothing for one that is not installed."""
+    """Give the licence that an installed package states; nothing for one that is not installed, or says it nowhere."""
     try:
         about = metadata(name)
     except PackageNotFoundError:
@@ -67,7 +67,7 @@ def stated(name: str) -> str | None:
     classifiers = [one.rpartition(" :: ")[2] for one in about.get_all("Classifier") or () if one.startswith("License")]
     short = str(about.get("License") or "").strip()
     said = short if short and len(short) < 40 else " or ".join(classifiers)
-    return SPELLINGS.get(said, said) or "not stated"
+    return SPELLINGS.get(said, said) or None
 
 
 def main() -> None:
@@ -76,7 +76,7 @@ def main() -> None:
     wanted = named()
     licences = {name: stated(name) or written.get(name) for name in wanted}
     if unknown := sorted(name for name, licence in licences.items() if licence is None):
-        sys.exit(f"licences: neither installed nor on the page: {', '.join(unknown)}")
+        sys.exit(f"licences: stated neither by an installed package nor on the page: {', '.join(unknown)}")
     order = sorted(wanted, key=lambda name: (not wanted[name].startswith("core"), "extra" not in wanted[name], name))
     page = HEAD + "".join(f"| `{name}` | {licences[name]} | {wanted[name]} |\n" for name in order)
     page += FOOT.format(model=MODEL)

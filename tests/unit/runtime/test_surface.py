@@ -503,7 +503,7 @@ async def test_each_call_brings_its_caller() -> None:
         assert surface.capabilities[0].asks == {"progress", "log"}
         first, second = RecordingCaller(), RecordingCaller(frozenset())
         assert await surface.invoke("tell", {"text": "a"}, invocation(), first) == ToolSuccess(
-            "elicit,log,progress,sample"
+            "elicit,log,progress,roots,sample"
         )
         assert await surface.invoke("tell", {"text": "b"}, invocation(), second) == ToolSuccess("")
         assert await surface.invoke("echo", {"text": "b"}, invocation(), second) == ToolSuccess("b")
