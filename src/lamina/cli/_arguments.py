@@ -67,10 +67,34 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--mermaid", action="store_true", help="print the graph of layers as Mermaid text")
     check.set_defaults(log=None)
 
+    _add_serve(commands)
     _add_contract(commands)
     _add_sessions(commands)
     _add_approvals(commands)
     return root
+
+
+def _add_serve(commands: _Commands) -> None:
+    command = commands.add_parser("serve", help="serve an agent, a contract or a toolkit over MCP")
+    command.add_argument("app", metavar="MODULE:APP", help=f"{_APP_HELP}; or what is served, where it needs none")
+    command.add_argument(
+        "surface", nargs="?", metavar="SURFACE", help="an agent's id, a contract's name, or a name in the module"
+    )
+    command.add_argument("--mcp", required=True, metavar="HOW", help="stdio, http or stdio,http")
+    command.add_argument(
+        "--grace", type=_seconds, default=5.0, metavar="S", help="calls may end so long at the end (5)"
+    )
+    command.add_argument("--log", type=Path, metavar="FILE", help="append what is logged to a file")
+    http = command.add_argument_group("over HTTP", "at first for this machine only")
+    http.add_argument("--host", metavar="ADDRESS", help="where to listen (127.0.0.1)")
+    http.add_argument("--port", type=_port, metavar="N", help="on which port (8000); 0 takes any, and says which")
+    http.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="a Host that may be asked for")
+    http.add_argument("--allow-origin", action="append", default=[], metavar="URL", help="a web page that may call")
+    http.add_argument("--json-response", action="store_true", help="plain JSON and no stream: nobody can be asked")
+    less = command.add_argument_group("for clients that see less")
+    less.add_argument("--list-all", action="store_true", help="list what is not available now, too")
+    less.add_argument("--read-tools", action="store_true", help="offer each resource as a tool, too")
+    less.add_argument("--inline-defs", action="store_true", help="write schemas without references")
 
 
 def _add_contract(commands: _Commands) -> None:
@@ -161,6 +185,22 @@ def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 1_024 and len(text) < 6):
         raise argparse.ArgumentTypeError("a whole number from 1 to 1024 is wanted")
     return int(text)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) < 65_536):
+        raise argparse.ArgumentTypeError("a whole number from 0 to 65535 is wanted")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 3_600:
+        raise argparse.ArgumentTypeError("a number of seconds from 0 to 3600 is wanted")
+    return number
 
 
 def _position(text: str) -> int:

@@ -86,6 +86,10 @@ def _command(options: argparse.Namespace) -> int:
         from lamina.cli._approvals import approvals
 
         return approvals(options)
+    if options.command == "serve":
+        from lamina.cli._serve import serve
+
+        return serve(options)
     if options.command == "contract":
         from lamina.cli._contract import contract
 

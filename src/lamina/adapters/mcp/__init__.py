@@ -12,9 +12,11 @@ from lamina.adapters.mcp._options import Identity, McpHttp, McpLimits, SurfaceFa
 
 if TYPE_CHECKING:
     from lamina.adapters.mcp._http import McpApp
+    from lamina.adapters.mcp._lines import Ending
     from lamina.adapters.mcp._server import McpServer, serve_mcp
 
 __all__ = [
+    "Ending",
     "Identity",
     "McpApp",
     "McpHttp",
@@ -25,7 +27,7 @@ __all__ = [
     "serve_mcp",
 ]
 
-_HOME_OF = {"McpApp": "_http", "McpServer": "_server", "serve_mcp": "_server"}
+_HOME_OF = {"Ending": "_lines", "McpApp": "_http", "McpServer": "_server", "serve_mcp": "_server"}
 
 
 def __getattr__(name: str) -> object:

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeAlias
 
 import anyio
+import attrs
 import mcp_types as wire
 import orjson
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -25,6 +26,23 @@ Streams: TypeAlias = tuple[
     MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
 ]
 _CHUNK = 65_536
+_STAY_OPEN = ("subscriptions/listen",)
+
+
+@attrs.frozen(eq=False)
+class Ending:
+    """How a connection ends before its client ends it, and what is given time then.
+
+    When to use: for a server that ends on a signal and lets calls under way end first.
+
+    Attributes:
+        begun: Set where nothing more is to be read.
+        settle: Awaited once nothing more is read, whoever ended it, with what waits until every request is answered.
+            Requests that are not answered when it returns are cancelled.
+    """
+
+    begun: anyio.Event
+    settle: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
 class Lines:
@@ -37,9 +55,13 @@ class Lines:
         receive: Gives the next bytes; none at the end.
         send: Writes bytes.
         longest: Bytes of a line.
+        ending: How it ends before the input does; without it, the end of the input cancels what is under way.
     """
 
-    def __init__(self, receive: Receive, send: Send, longest: int = 4_194_304) -> None:
+    def __init__(self, receive: Receive, send: Send, longest: int = 4_194_304, *, ending: Ending | None = None) -> None:
+        self._ending = ending
+        self._asked: set[str | int] = set()
+        self._answered = anyio.Event()
         self._receive = receive
         self._send = send
         self._longest = longest
@@ -51,7 +73,7 @@ class Lines:
         to_server, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, from_server = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as group:
-            group.start_soon(self._read, to_server)
+            group.start_soon(self._read_all, to_server)
             group.start_soon(self._write, from_server)
             try:
                 yield read, write
@@ -60,9 +82,32 @@ class Lines:
                     stream.close()
                 group.cancel_scope.cancel()
 
+    async def answered(self) -> None:
+        """Wait until every request that was read is answered, but for those that stay open by their nature."""
+        while self._asked:
+            self._answered = anyio.Event()
+            await self._answered.wait()
+
+    async def _read_all(self, messages: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        ending = self._ending
+        with messages, suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+            if ending is None:
+                await self._read(messages)
+                return
+            async with anyio.create_task_group() as group:
+
+                async def stop() -> None:
+                    await ending.begun.wait()
+                    group.cancel_scope.cancel()
+
+                group.start_soon(stop)
+                await self._read(messages)
+                group.cancel_scope.cancel()
+            await ending.settle(self.answered)
+
     async def _read(self, messages: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         kept, skipping = bytearray(), False
-        with messages, suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
             while data := await self._receive():
                 *lines, rest = data.split(b"\n")
                 for part in lines:
@@ -91,13 +136,30 @@ class Lines:
         except ValueError:  # pydantic's own is one
             await self._refuse(*_why(line))
             return
-        await messages.send(SessionMessage(message))
+        asked = message.id if isinstance(message, wire.JSONRPCRequest) and message.method not in _STAY_OPEN else None
+        if asked is not None:
+            self._asked.add(asked)
+        try:
+            await messages.send(SessionMessage(message))
+        except BaseException:
+            self._settled(asked)
+            raise
+        if isinstance(message, wire.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._settled((message.params or {}).get("requestId"))
+
+    def _settled(self, request: str | int | None) -> None:
+        if request is not None:
+            self._asked.discard(request)
+            if not self._asked:
+                self._answered.set()
 
     async def _write(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
         with suppress(anyio.ClosedResourceError):
             async with messages:
                 async for message in messages:
                     await self._put(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+                    if isinstance(message.message, wire.JSONRPCResponse | wire.JSONRPCError):
+                        self._settled(message.message.id)
 
     async def _refuse(self, code: int, why: str) -> None:
         error = wire.JSONRPCError(jsonrpc="2.0", id=None, error=wire.ErrorData(code=code, message=why))
@@ -123,7 +185,7 @@ def _why(line: bytes) -> tuple[int, str]:
 
 
 @asynccontextmanager
-async def stdio_lines(longest: int) -> AsyncGenerator[Lines]:
+async def stdio_lines(longest: int, ending: Ending | None = None) -> AsyncGenerator[Lines]:
     """Take standard input and output for the protocol, and give them back afterwards.
 
     Meanwhile file descriptor 0 is empty, and 1 is standard error: what a handler, or a process that it starts, prints
@@ -138,7 +200,7 @@ async def stdio_lines(longest: int) -> AsyncGenerator[Lines]:
         reader, close_reader = await _reader(os.dup(wire_in))
         writer, close_writer = await _writer(os.dup(wire_out))
         try:
-            yield Lines(reader, writer, longest)
+            yield Lines(reader, writer, longest, ending=ending)
         finally:
             close_reader()
             close_writer()

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from lamina.adapters.mcp._callers import Context
 from lamina.adapters.mcp._handlers import Handlers, contained
-from lamina.adapters.mcp._lines import Lines, stdio_lines
+from lamina.adapters.mcp._lines import Ending, Lines, stdio_lines
 from lamina.adapters.mcp._options import McpHttp, McpLimits, SurfaceFactory
 from lamina.adapters.mcp._view import Views
 from lamina.call import CallerFeature, Surface
@@ -84,12 +84,15 @@ class McpServer:
         """How many calls of the newer era have a body in this process."""
         return len(self._handlers.held)
 
-    async def stdio(self) -> None:
+    async def stdio(self, ending: Ending | None = None) -> None:
         """Serve the process that started this one, until its input ends.
 
         Standard output carries the protocol only: while this runs, whatever else is printed goes to standard error.
+
+        Args:
+            ending: How it ends before its input does, and what has time then.
         """
-        async with stdio_lines(self.limits.line) as lines:
+        async with stdio_lines(self.limits.line, ending) as lines:
             await self.serve(lines)
 
     async def serve(self, lines: Lines) -> None:
