@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Generator
+from typing import Any
 
 import attrs
 
@@ -206,7 +207,8 @@ class _Serving:
             self._server.http(attrs.evolve(settings, started=started.set_result)), name="lamina serve http"
         )
         try:
-            await asyncio.wait({listening, started}, return_when=asyncio.FIRST_COMPLETED)
+            both: set[asyncio.Future[Any]] = {listening, started}  # Any: one answers nothing, the other a port
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         except BaseException:
             listening.cancel()
             await asyncio.wait({listening})

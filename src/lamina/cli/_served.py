@@ -184,7 +184,7 @@ def _of_that_name(found: Found, name: str) -> Servable | None:
             f"{found.module.__name__}:{name} is of type {type(value).__qualname__}, which cannot be served.",
             "A Toolkit, a Contract, an agent with its model or a Surface can.",
         )
-    return cast("Servable", value)
+    return cast("Servable", value)  # type: ignore[redundant-cast]  # as below
 
 
 def _no_such(target: str, name: str, candidates: Mapping[str, Servable], found: Found) -> UsageError:
