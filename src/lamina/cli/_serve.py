@@ -216,7 +216,8 @@ class _Serving:
         if not started.done():
             error = listening.exception()
             if isinstance(error, OSError):
-                why = os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror or type(error).__name__
+                number = error.errno or 0
+                why = os.strerror(number) if number > 0 else error.strerror or type(error).__name__
                 at = f"{printable(settings.host)}:{settings.port}"
                 raise UsageError(f"{at} cannot be listened on: {why}.", "Choose another --port; 0 takes any.") from None
             raise error or RuntimeError("the server ended before it listened")
