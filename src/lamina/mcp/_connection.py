@@ -34,7 +34,7 @@ from lamina.mcp._errors import (
 from lamina.mcp._hooks import callbacks_of
 from lamina.mcp._link import Answer, Cut, Link, Serving
 from lamina.mcp._results import identity_of, size_of
-from lamina.mcp._servers import HttpServer, McpServer, StdioServer
+from lamina.mcp._servers import HttpServer, ServerSpec, StdioServer
 from lamina.mcp._transport import Transport
 from lamina.mcp.port import McpCall, RemoteResult, RemoteServer, RemoteTool, ServerIdentity
 
@@ -53,21 +53,22 @@ class Connection:
     Args:
         server: What to connect to.
         clock: Whose seconds lie between tries.
+        tried: Called once, when the first try has come to its end.
 
     Attributes:
-        first: Set when the first try has come to its end; `failure` then says how.
         failure: Why the first try failed; None where it did not.
     """
 
-    def __init__(self, server: McpServer, clock: Clock) -> None:
+    def __init__(self, server: ServerSpec, clock: Clock, tried: Callable[[Connection], None]) -> None:
         self.server = server
-        self.first = anyio.Event()
         self.failure: McpConnectError | None = None
         self._clock = clock
+        self._tried: Callable[[Connection], None] | None = tried
         self._link: Link | None = None
         self._identity: ServerIdentity | None = None
         self._why = "it has not been connected to yet"
         self._stop = anyio.Event()
+        self._connecting: anyio.CancelScope | None = None
         self._moved = anyio.Event()  # set, and replaced, when the session comes, goes, or is given up
         self._waiting = False  # whether no try is under way, and the next call may ask for one
         self._wanted = anyio.Event()
@@ -80,10 +81,9 @@ class Connection:
         tries, began = 0, self._clock.monotonic()
         while not self._stop.is_set():
             up_at = await self._session()
-            if not self.first.is_set():
-                self.first.set()
-                if self.failure is not None and not self.server.optional:
-                    return
+            self._tell()
+            if self.failure is not None and not self.server.optional:
+                return
             if self._stop.is_set():
                 return
             limits, now = self.server.limits, self._clock.monotonic()
@@ -104,6 +104,8 @@ class Connection:
     def stop(self) -> None:
         """Let the owner close the session and end."""
         self._stop.set()
+        if self._connecting is not None:
+            self._connecting.cancel()
         self._move()
 
     async def _rest(self) -> None:
@@ -142,9 +144,11 @@ class Connection:
         failed: McpConnectError | None = None
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + self.server.limits.connect) as scope:
+                self._connecting = scope
                 async with self._client(transport) as client:
                     scope.deadline = NEVER
                     read = await discover(client, self.server)
+                    self._connecting = None
                     if isinstance(read, Failure):
                         failed = read.failure()
                     else:
@@ -161,17 +165,18 @@ class Connection:
                 failed = McpConnectFailed(
                     self.server.name, f"it did not answer within {self.server.limits.connect:g} s"
                 )
-        except Exception as error:
+        except Exception as error:  # SDK and transport raise what they like
             why = self._reason(transport, error)
             # What the SDK and the transport raise, alone or in a group: its text is the log's.
             unforeseen = why == _UNFORESEEN
             log().warning("an MCP session ended", server=self.server.name, why=why, exc_info=unforeseen)
             failed = McpConnectFailed(self.server.name, why)
+        self._connecting = None
         if up_at is None:
             self._why = "it has no tools that can be used" if failed is None else failed.why
         elif failed is not None and not transport.lost.is_set():
             self._why = failed.why
-        if not self.first.is_set() and up_at is None:
+        if self._tried is not None and up_at is None:
             self.failure = failed
         self._move()
         return up_at
@@ -179,9 +184,14 @@ class Connection:
     def _up(self, link: Link) -> None:
         self._link = link
         self._why = ""
-        self.first.set()
+        self._tell()
         self._move()
         link.follow()
+
+    def _tell(self) -> None:
+        if self._tried is not None:
+            tried, self._tried = self._tried, None
+            tried(self)
 
     def _down(self, why: str) -> None:
         if self._link is not None:

@@ -12,7 +12,7 @@ from returns.result import Failure, Result, Success
 from lamina.effect import log
 from lamina.mcp._errors import LONGEST_TEXT, McpDiscoveryFailed
 from lamina.mcp._results import size_of, tool_of
-from lamina.mcp._servers import McpServer
+from lamina.mcp._servers import ServerSpec
 from lamina.mcp.port import RemoteTool
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Catalogue:
     refused: Mapping[str, str]
 
 
-async def discover(client: Client, server: McpServer) -> Result[Catalogue, McpDiscoveryFailed]:
+async def discover(client: Client, server: ServerSpec) -> Result[Catalogue, McpDiscoveryFailed]:
     """Read every page of the list; a cursor that comes again, or a list without end, is a failure.
 
     Raises:
@@ -61,7 +61,7 @@ async def discover(client: Client, server: McpServer) -> Result[Catalogue, McpDi
         return Failure(McpDiscoveryFailed(server.name, f"it refused: {error.message[:LONGEST_TEXT]}"))
 
 
-async def _pages(client: Client, server: McpServer) -> Result[Catalogue, McpDiscoveryFailed]:
+async def _pages(client: Client, server: ServerSpec) -> Result[Catalogue, McpDiscoveryFailed]:
     from mcp_types import PaginatedRequestParams
 
     limits = server.limits
@@ -82,7 +82,7 @@ async def _pages(client: Client, server: McpServer) -> Result[Catalogue, McpDisc
     return Failure(McpDiscoveryFailed(server.name, f"it has more than {limits.pages} pages"))
 
 
-def _catalogue(found: list[wire.Tool], server: McpServer) -> Catalogue:
+def _catalogue(found: list[wire.Tool], server: ServerSpec) -> Catalogue:
     tools: dict[str, RemoteTool] = {}
     refused: dict[str, str] = {}
     for each in found:
@@ -101,7 +101,7 @@ def _catalogue(found: list[wire.Tool], server: McpServer) -> Catalogue:
     return Catalogue(tools, refused)
 
 
-def _why_not(tool: wire.Tool, server: McpServer) -> str | None:
+def _why_not(tool: wire.Tool, server: ServerSpec) -> str | None:
     if not 0 < len(tool.name) <= _LONGEST_NAME:
         return f"its name has more than {_LONGEST_NAME} characters, or none"
     for what, schema in (("input", tool.input_schema), ("output", tool.output_schema)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lamina.call import SampleRequest
 from lamina.effect import log
-from lamina.mcp._servers import Elicitation, McpServer
+from lamina.mcp._servers import Elicitation, ServerSpec
 from lamina.model import AssistantMessage, Message, Text, UserMessage
 from lamina.schema import JsonValue
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LONGEST_LOG = 1_024
 
 
-def callbacks_of(server: McpServer) -> dict[str, Any]:  # Any: the SDK's own protocols of functions
+def callbacks_of(server: ServerSpec) -> dict[str, Any]:  # Any: the SDK's own protocols of functions
     """Give the SDK the functions for what the application allows; it refuses, and does not offer, the rest."""
     given: dict[str, Any] = {"logging_callback": _Logged(server.name)}
     if server.elicit is not None:
@@ -31,7 +31,7 @@ def callbacks_of(server: McpServer) -> dict[str, Any]:  # Any: the SDK's own pro
 
 
 class _Elicits:
-    def __init__(self, server: McpServer) -> None:
+    def __init__(self, server: ServerSpec) -> None:
         self._server = server
 
     async def __call__(
@@ -69,7 +69,7 @@ def _defaults(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 class _Samples:
-    def __init__(self, server: McpServer) -> None:
+    def __init__(self, server: ServerSpec) -> None:
         self._server = server
 
     async def __call__(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from math import inf
 from typing import TYPE_CHECKING
 
+import anyio
 import httpx2
 
 from lamina.mcp._servers import HttpServer
@@ -26,6 +28,8 @@ class HttpTransport(Transport):
     def __init__(self, server: HttpServer) -> None:
         super().__init__()
         self._server = server
+        self._streams = 0
+        self._last_stream = -inf
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[TransportStreams, None]:
@@ -41,11 +45,23 @@ class HttpTransport(Transport):
                 # How long an answer takes is the call's own limit, and a stream of events may be quiet for long.
                 timeout=httpx2.Timeout(limits.connect, read=None),
                 limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most),
-                event_hooks={"response": [self._bound]},
+                event_hooks={"request": [self._spaced], "response": [self._bound]},
             ) as client,
             streamable_http_client(server.url, http_client=client, max_sse_event_size=limits.message_bytes) as streams,
         ):
             yield streams
+
+    async def _spaced(self, request: httpx2.Request) -> None:
+        """Let the stream of a server's own messages be opened again a few times only: the SDK would do it for ever."""
+        if request.method != "GET" or "text/event-stream" not in request.headers.get("accept", ""):
+            return
+        limits, now = self._server.limits, anyio.current_time()
+        if now - self._last_stream > limits.reconnect_seconds:
+            self._streams = 0
+        self._last_stream = now
+        self._streams += 1
+        if self._streams > limits.reconnects + 1 and "last-event-id" not in request.headers:
+            raise httpx2.ConnectError("the server closes its stream again and again", request=request)
 
     async def _bound(self, response: httpx2.Response) -> None:
         status = response.status_code

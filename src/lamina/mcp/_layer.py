@@ -23,7 +23,7 @@ from lamina.effect import (
 )
 from lamina.mcp._connection import Connection
 from lamina.mcp._errors import McpCallError, McpConnectError, McpConnectionLost
-from lamina.mcp._servers import MOST_SERVERS, McpServer
+from lamina.mcp._servers import MOST_SERVERS, ServerSpec
 from lamina.mcp.port import McpCall, McpConnections, RemoteResult, RemoteServer
 from lamina.redaction import SecretRefused, Secrets
 
@@ -63,7 +63,7 @@ class OwnedConnections(McpConnections):
                     )
 
 
-def mcp_connections(*servers: McpServer, clock: Clock | None = None) -> Layer[Never, McpConnections, McpConnectError]:
+def mcp_connections(*servers: ServerSpec, clock: Clock | None = None) -> Layer[Never, McpConnections, McpConnectError]:
     """Offer connections to MCP servers, made side by side when the runtime opens, and closed with it.
 
     A server that cannot be connected to is the layer's declared failure, unless it is `optional`. Open such an app with
@@ -89,15 +89,19 @@ def mcp_connections(*servers: McpServer, clock: Clock | None = None) -> Layer[Ne
         raise ConstructionError([Problem("MCP", "mcp_connections", (*lines, str(caller_where())))])
 
     async def connections() -> AsyncIterator[Result[McpConnections, McpConnectError]]:
-        async with anyio.create_task_group() as group:
-            made = tuple(Connection(server, clock or SystemClock()) for server in servers)
+        told, tried = anyio.create_memory_object_stream[Connection](len(servers))
+        async with told, tried, anyio.create_task_group() as group:
+            made = tuple(Connection(server, clock or SystemClock(), told.send_nowait) for server in servers)
             for each in made:
                 group.start_soon(each.run, name=f"lamina mcp {each.server.name}")
             try:
-                for each in made:
-                    await each.first.wait()
-                failures = [each.failure for each in made if each.failure is not None and not each.server.optional]
-                yield Failure(failures[0]) if failures else Success(OwnedConnections(made))
+                failure: McpConnectError | None = None
+                for _ in made:
+                    each = await tried.receive()
+                    failure = None if each.server.optional else each.failure
+                    if failure is not None:
+                        break  # the others need not be waited for
+                yield Success(OwnedConnections(made)) if failure is None else Failure(failure)
             finally:
                 for each in made:
                     each.stop()
@@ -131,7 +135,7 @@ class Connecting:
         await self._environment.close()
 
 
-def connect(*servers: McpServer, clock: Clock | None = None, close_timeout: float = 15.0) -> Connecting:
+def connect(*servers: ServerSpec, clock: Clock | None = None, close_timeout: float = 15.0) -> Connecting:
     """Connect to MCP servers in a script, outside a runtime.
 
     Args:

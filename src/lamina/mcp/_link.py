@@ -21,7 +21,7 @@ from lamina.mcp._errors import (
 )
 from lamina.mcp._process import TOO_LARGE
 from lamina.mcp._results import result_of
-from lamina.mcp._servers import McpServer
+from lamina.mcp._servers import ServerSpec
 from lamina.mcp._transport import Transport
 from lamina.mcp.port import McpCall, RemoteResult, TellProgress
 
@@ -77,7 +77,7 @@ class Link:
     """
 
     def __init__(
-        self, client: Client, group: TaskGroup, transport: Transport, server: McpServer, catalogue: Catalogue
+        self, client: Client, group: TaskGroup, transport: Transport, server: ServerSpec, catalogue: Catalogue
     ) -> None:
         self.catalogue = catalogue
         self.up = True

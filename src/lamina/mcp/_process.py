@@ -193,7 +193,11 @@ class ProcessTransport(Transport):
         with suppress(*_GONE), outgoing:
             async for sent in outgoing:
                 text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await process.stdin.send(text.encode("utf-8", "replace") + b"\n")
+                with anyio.move_on_after(self._server.limits.call) as slow:
+                    await process.stdin.send(text.encode("utf-8", "replace") + b"\n")
+                if slow.cancelled_caught:  # half a message may have gone out
+                    self.lose("it does not read its input")
+                    return
         if not self._closing and not self.lost.is_set():
             await self._say_how_it_ended(process)
 

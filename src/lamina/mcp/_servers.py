@@ -25,7 +25,7 @@ MOST_SERVERS = 64
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class McpLimits(Value):
+class ConnectionLimits(Value):
     """How long, how large and how many; each has a bound of its own, in brackets.
 
     Attributes:
@@ -63,7 +63,7 @@ class McpLimits(Value):
     def __attrs_post_init__(self) -> None:
         lines = [f"{name} is more than 0 and at most {most:g}" for name, most in _MOST.items() if not self._fits(name)]
         if lines:
-            raise ConstructionError([Problem("LIMITS", "McpLimits", (*lines, str(caller_where())))])
+            raise ConstructionError([Problem("LIMITS", "ConnectionLimits", (*lines, str(caller_where())))])
 
     def _fits(self, name: str) -> bool:
         value: object = getattr(self, name)
@@ -90,7 +90,7 @@ _MOST: Final[Mapping[str, float]] = {
 _WHOLE: Final = frozenset(
     {"message_bytes", "result_bytes", "schema_bytes", "tools", "pages", "concurrent_calls", "reconnects"}
 )
-_DEFAULT_LIMITS: Final = McpLimits()
+_DEFAULT_LIMITS: Final = ConnectionLimits()
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -115,7 +115,7 @@ SampleHook: TypeAlias = Callable[[SampleRequest], Awaitable[Sampled]]
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class McpServer(Value):
+class ServerSpec(Value):
     """A server that can be connected to; made by `stdio_server` and `http_server`.
 
     Attributes:
@@ -131,7 +131,7 @@ class McpServer(Value):
     """
 
     name: str
-    limits: McpLimits = _DEFAULT_LIMITS
+    limits: ConnectionLimits = _DEFAULT_LIMITS
     trust_annotations: bool = False
     optional: bool = False
     protocol: str = "auto"
@@ -147,7 +147,7 @@ class McpServer(Value):
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class StdioServer(McpServer):
+class StdioServer(ServerSpec):
     """A server that is a process of ours, and is spoken to over its standard input and output.
 
     Attributes:
@@ -173,7 +173,7 @@ class StdioServer(McpServer):
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class HttpServer(McpServer):
+class HttpServer(ServerSpec):
     """A server that is spoken to over streamable HTTP.
 
     Attributes:
@@ -203,7 +203,7 @@ def stdio_server(
     secret_env: Mapping[str, str] | None = None,
     inherit: Iterable[str] = INHERITED,
     cwd: str | Path | None = None,
-    limits: McpLimits = _DEFAULT_LIMITS,
+    limits: ConnectionLimits = _DEFAULT_LIMITS,
     trust_annotations: bool = False,
     optional: bool = False,
     protocol: str = "auto",
@@ -273,7 +273,7 @@ def http_server(
     secret_headers: Mapping[str, str] | None = None,
     bearer: str | None = None,
     auth: Auth | None = None,
-    limits: McpLimits = _DEFAULT_LIMITS,
+    limits: ConnectionLimits = _DEFAULT_LIMITS,
     trust_annotations: bool = False,
     optional: bool = False,
     protocol: str = "auto",

@@ -17,7 +17,7 @@ from lamina.mcp import (
     McpCall,
     McpConnections,
     McpOutcomeUnknown,
-    McpServer,
+    ServerSpec,
     connect,
     http_server,
     stdio_server,
@@ -32,7 +32,7 @@ async def who(question: Elicitation) -> Elicited:
 
 
 @asynccontextmanager
-async def serving(transport: str, protocol: str, notes: Path) -> AsyncIterator[McpServer]:
+async def serving(transport: str, protocol: str, notes: Path) -> AsyncIterator[ServerSpec]:
     if transport == "stdio":
         script = str(SERVERS / "both.py")
         yield stdio_server(

@@ -19,12 +19,12 @@ from lamina.call import (
     TextContent,
 )
 from lamina.mcp import (
+    ConnectionLimits,
     Elicitation,
     McpCall,
     McpCallError,
     McpConnectionLost,
     McpConnections,
-    McpLimits,
     McpMisbehaved,
     McpOutcomeUnknown,
     McpRefused,
@@ -130,7 +130,7 @@ async def test_an_answer_of_ten_megabytes_fails_its_own_call_alone(tool: str) ->
 
 
 async def test_a_result_has_a_bound_of_its_own() -> None:
-    limits = McpLimits(result_bytes=1_000)
+    limits = ConnectionLimits(result_bytes=1_000)
     async with connect(raw(big=1_001, limits=limits)) as connected:
         result = await connected.unwrap().call(call("big"))
 
@@ -138,7 +138,7 @@ async def test_a_result_has_a_bound_of_its_own() -> None:
 
 
 async def test_an_input_that_is_too_large_is_not_sent(tmp_path: Path) -> None:
-    async with connect(raw(notes=tmp_path / "notes", limits=McpLimits(message_bytes=4_096))) as connected:
+    async with connect(raw(notes=tmp_path / "notes", limits=ConnectionLimits(message_bytes=4_096))) as connected:
         given = McpCall(server="raw", tool="add", arguments={"n": 1, "x": "y" * 5_000})
         result = await connected.unwrap().call(given)
 
@@ -147,7 +147,7 @@ async def test_an_input_that_is_too_large_is_not_sent(tmp_path: Path) -> None:
 
 
 async def test_a_line_without_end_ends_the_connection_and_no_more() -> None:
-    limits = McpLimits(message_bytes=65_536, call=15, close=0.2, backoff=0.01)
+    limits = ConnectionLimits(message_bytes=65_536, call=15, close=0.2, backoff=0.01)
     async with connect(raw(limits=limits)) as connected:
         connections = connected.unwrap()
         result = await connections.call(call("flood"))
@@ -255,7 +255,7 @@ async def test_a_caller_that_is_cancelled_leaves_and_the_server_stops(tmp_path: 
 
 async def test_calls_run_side_by_side_up_to_their_limit(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
-    async with connect(raw(notes=notes, limits=McpLimits(concurrent_calls=2, call=15))) as connected:
+    async with connect(raw(notes=notes, limits=ConnectionLimits(concurrent_calls=2, call=15))) as connected:
         connections = connected.unwrap()
         async with anyio.create_task_group() as group:
             for _ in range(3):

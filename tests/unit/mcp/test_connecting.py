@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import anyio
 import pytest
 from returns.result import Failure
 
 from lamina.effect import ConstructionError
 from lamina.mcp import (
+    ConnectionLimits,
     McpCall,
     McpConnectFailed,
     McpConnectionLost,
     McpDiscoveryFailed,
-    McpLimits,
+    McpToolChanged,
     connect,
     http_server,
     mcp_connections,
@@ -23,7 +25,7 @@ from lamina.mcp import (
 from lamina.testing import VirtualClock
 from tests.unit.mcp.world import QUICK, alive, gone, noted, pids, raw, until
 
-SHORT = McpLimits(connect=0.5, discovery=0.5, close=0.2)
+SHORT = ConnectionLimits(connect=0.5, discovery=0.5, close=0.2)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +36,7 @@ SHORT = McpLimits(connect=0.5, discovery=0.5, close=0.2)
     ],
 )
 @pytest.mark.parametrize("protocol", ["legacy", "auto"])
-async def test_who_cannot_be_connected_to(flags: list[str], limits: McpLimits, why: str, protocol: str) -> None:
+async def test_who_cannot_be_connected_to(flags: list[str], limits: ConnectionLimits, why: str, protocol: str) -> None:
     async with connect(raw(*flags, limits=limits, protocol=protocol)) as connected:
         assert connected == Failure(McpConnectFailed("raw", why))
 
@@ -105,7 +107,7 @@ async def test_one_that_fails_takes_the_others_with_it(tmp_path: Path) -> None:
 
 
 async def test_one_that_is_optional_does_not(tmp_path: Path) -> None:
-    bad = raw("exit", name="bad", optional=True, limits=McpLimits(reconnects=0, call=5))
+    bad = raw("exit", name="bad", optional=True, limits=ConnectionLimits(reconnects=0, call=5))
     async with connect(raw(), bad) as connected:
         connections = connected.unwrap()
         known = connections.server("bad")
@@ -121,7 +123,7 @@ async def test_one_that_is_optional_does_not(tmp_path: Path) -> None:
 
 async def test_reconnecting_is_bounded_spaced_and_given_up(tmp_path: Path) -> None:
     notes, clock = tmp_path / "notes", VirtualClock()
-    limits = McpLimits(reconnects=3, backoff=1, reconnect_seconds=30, call=15, close=0.2)
+    limits = ConnectionLimits(reconnects=3, backoff=1, reconnect_seconds=30, call=15, close=0.2)
     async with connect(raw("once", notes=notes, limits=limits), clock=clock) as connected:
         connections = connected.unwrap()
         await connections.call(McpCall(server="raw", tool="die"))
@@ -148,13 +150,46 @@ async def test_reconnecting_is_bounded_spaced_and_given_up(tmp_path: Path) -> No
 
 async def test_a_server_that_dies_at_each_call_is_not_connected_to_for_ever(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
-    limits = McpLimits(reconnects=2, backoff=0.01, reconnect_seconds=600, call=15, close=0.2)
+    limits = ConnectionLimits(reconnects=2, backoff=0.01, reconnect_seconds=600, call=15, close=0.2)
     async with connect(raw(notes=notes, limits=limits)) as connected:
         connections = connected.unwrap()
         for _ in range(6):
             await connections.call(McpCall(server="raw", tool="die"))
 
     assert len(pids(notes)) == 3
+
+
+async def test_what_was_bound_is_looked_at_again_after_a_reconnect(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    async with connect(raw("reschema=1", "restart_renamed", notes=notes)) as connected:
+        connections = connected.unwrap()
+        known = connections.server("raw")
+        assert known is not None
+        slow, two, add = known.tool("slow"), known.tool("two"), known.tool("add")
+        assert slow is not None
+        assert two is not None
+        assert add is not None
+        await connections.call(McpCall(server="raw", tool="die"))
+        other = await connections.call(McpCall(server="raw", tool="slow", digest=slow.digest))
+        missing = await connections.call(McpCall(server="raw", tool="two", digest=two.digest))
+        same = await connections.call(McpCall(server="raw", tool="add", arguments={"n": 1}, digest=add.digest))
+
+    assert other == Failure(McpToolChanged("raw", "slow", "its schema is another one"))
+    assert missing == Failure(McpToolChanged("raw", "two", "it is not there any more"))
+    assert same.unwrap().structured == {"n": 2}
+    assert "call slow" not in notes.read_text()
+
+
+async def test_a_server_that_does_not_read_is_lost(tmp_path: Path) -> None:
+    limits = ConnectionLimits(call=0.5, close=0.2, reconnects=0)
+    async with connect(raw("deaf", limits=limits)) as connected:
+        connections = connected.unwrap()
+        await connections.call(McpCall(server="raw", tool="image"))
+        large = {"x": "y" * 1_000_000}
+        results = [await connections.call(McpCall(server="raw", tool="image", arguments=large)) for _ in range(3)]
+
+    assert all(isinstance(result, Failure) for result in results)
+    assert "it does not read its input" in str(results[-1])
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
@@ -239,6 +274,24 @@ async def test_closing_does_not_wait_for_calls(tmp_path: Path) -> None:
     assert not alive(pids(notes)[0])
 
 
+async def test_closing_does_not_wait_for_a_reconnect(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    limits = ConnectionLimits(connect=600, call=600, close=0.2, backoff=0.01)
+    with anyio.fail_after(15):
+        async with connect(raw("mute_again", notes=notes, limits=limits)) as connected:
+            await connected.unwrap().call(McpCall(server="raw", tool="die"))
+            await until(lambda: len(pids(notes)) == 2)
+
+    assert not any(map(alive, pids(notes)))
+
+
+async def test_one_that_fails_does_not_wait_for_the_others(tmp_path: Path) -> None:
+    patient = ConnectionLimits(connect=600, close=0.2)
+    with anyio.fail_after(15):
+        async with connect(raw("mute", name="mute", limits=patient), raw("exit", name="bad")) as connected:
+            assert connected == Failure(McpConnectFailed("bad", "it exited with code 3"))
+
+
 # --- mistakes ---------------------------------------------------------------------------------------------------------
 
 
@@ -257,7 +310,7 @@ def test_addresses_that_servers_cannot_have(url: str) -> None:
 @pytest.mark.parametrize("limits", [{"call": 0}, {"tools": 1.5}, {"reconnects": -1}, {"connect": 1e9}, {"pages": True}])
 def test_limits_have_limits(limits: dict[str, float]) -> None:
     with pytest.raises(ConstructionError, match=f"{next(iter(limits))} is more than 0 and at most"):
-        McpLimits(**limits)  # type: ignore[arg-type]
+        ConnectionLimits(**limits)  # type: ignore[arg-type]
 
 
 def test_all_mistakes_are_told_at_once() -> None:

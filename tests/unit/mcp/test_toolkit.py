@@ -23,9 +23,9 @@ from lamina.call import (
 )
 from lamina.effect import ConstructionError, bind, plan, seed
 from lamina.mcp import (
+    ConnectionLimits,
     McpCall,
     McpConnections,
-    McpLimits,
     McpToolChanged,
     connect,
     mcp_connections,
@@ -90,7 +90,7 @@ async def test_no_process_is_left_of_a_runtime_that_is_refused(tmp_path: Path) -
 
 
 async def test_a_server_that_is_optional_and_down_is_missed_by_the_agent_that_needs_it() -> None:
-    bad = raw("exit", name="bad", optional=True, limits=McpLimits(reconnects=0))
+    bad = raw("exit", name="bad", optional=True, limits=ConnectionLimits(reconnects=0))
     needs_it = agent(remote_toolkit("bad", {"add"})).on(ScriptedModel())
     with pytest.raises(ConstructionError, match="not connected: it exited with code 3"):
         async with try_build(mcp_connections(bad), programs=[needs_it]):

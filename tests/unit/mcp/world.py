@@ -10,10 +10,10 @@ from pathlib import Path
 
 import anyio
 
-from lamina.mcp import McpLimits, StdioServer, stdio_server
+from lamina.mcp import ConnectionLimits, StdioServer, stdio_server
 
 SERVERS = Path(__file__).parent / "servers"
-QUICK = McpLimits(connect=15, discovery=10, call=15, close=0.5, backoff=0.01, reconnect_seconds=10)
+QUICK = ConnectionLimits(connect=15, discovery=10, call=15, close=0.5, backoff=0.01, reconnect_seconds=10)
 
 
 def raw(
@@ -21,7 +21,7 @@ def raw(
     name: str = "raw",
     notes: Path | None = None,
     big: int | None = None,
-    limits: McpLimits = QUICK,
+    limits: ConnectionLimits = QUICK,
     protocol: str = "legacy",
     **more: object,
 ) -> StdioServer:

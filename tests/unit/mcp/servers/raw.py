@@ -229,6 +229,7 @@ def handle(message: dict[str, Any]) -> None:
 
 
 def main() -> None:
+    global RENAMED
     note(f"start {os.getpid()}")
     if "exit" in FLAGS:
         sys.stderr.write("cannot open the vault: password hunter2-hunter2\n")
@@ -237,6 +238,11 @@ def main() -> None:
         with open(os.environ["NOTES"], encoding="utf-8") as notes:
             if notes.read().count("start ") > 1:
                 sys.exit(5)
+    if FLAGS & {"restart_renamed", "mute_again"}:
+        with open(os.environ["NOTES"], encoding="utf-8") as notes:
+            if notes.read().count("start ") > 1:
+                RENAMED = "restart_renamed" in FLAGS
+                FLAGS.update({"mute"} if "mute_again" in FLAGS else ())
     if "stubborn" in FLAGS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
@@ -246,6 +252,8 @@ def main() -> None:
         sys.stderr.write("e" * 1_000_000 + "\n")
     for line in sys.stdin:
         handle(json.loads(line))
+        if "deaf" in FLAGS and "tools/call" in line:
+            time.sleep(600)
     if "stubborn" in FLAGS:
         time.sleep(600)
 
