@@ -19,7 +19,7 @@ import anyio
 from returns.result import Failure, Result, Success
 
 from lamina.effect import Clock, log
-from lamina.mcp._discovery import discover
+from lamina.mcp._discovery import Catalogue, discover
 from lamina.mcp._errors import (
     McpCallError,
     McpConnectError,
@@ -147,7 +147,7 @@ class Connection:
                 self._connecting = scope
                 async with self._client(transport) as client:
                     scope.deadline = NEVER
-                    read = await discover(client, self.server)
+                    read = await self._discovered(client)
                     self._connecting = None
                     if isinstance(read, Failure):
                         failed = read.failure()
@@ -180,6 +180,12 @@ class Connection:
             self.failure = failed
         self._move()
         return up_at
+
+    async def _discovered(self, client: Client) -> Result[Catalogue, McpConnectError]:
+        wanted = self.server.protocol
+        if wanted not in ("auto", "legacy", client.protocol_version):
+            return Failure(McpConnectFailed(self.server.name, f"it does not speak {wanted}"))
+        return await discover(client, self.server)
 
     def _up(self, link: Link) -> None:
         self._link = link
@@ -230,7 +236,7 @@ class Connection:
 
         return Client(
             transport.open(),
-            mode=self.server.protocol,
+            mode="legacy" if self.server.protocol == "legacy" else "auto",  # one that is pinned would tell no identity
             client_info=Implementation(name="lamina", version=version("lamina")),
             message_handler=heard,
             cache=None,

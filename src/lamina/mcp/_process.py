@@ -131,7 +131,7 @@ class ProcessTransport(Transport):
                 message = _message(line) if len(line) <= self._limit else self._too_large(line[:_PEEK], line[-_PEEK:])
                 if isinstance(message, ValueError):
                     garbage += 1
-                    if garbage == 1:
+                    if garbage == 1 and not self._closing:
                         log().warning("an MCP server writes what is no message", server=self._server.name)
                     if garbage > _MOST_GARBAGE:
                         raise _Unfit("it writes what is no message of the protocol")

@@ -123,7 +123,7 @@ class ServerSpec(Value):
         limits: How long, how large and how many.
         trust_annotations: Whether what it says of its tools is believed.
         optional: Whether the runtime opens without it.
-        protocol: `auto`, `legacy` (the handshake of 2025-11-25 and before), or a version since.
+        protocol: `auto`, `legacy` (the handshake of 2025-11-25 and before), or the one version that is taken.
         elicit: Answers what it asks a person; it is refused without it.
         sample: Answers what it asks a model; it is refused without it.
         roots: The `file://` uris that it is told of when it asks; it is refused without them.
@@ -228,7 +228,8 @@ def stdio_server(
         trust_annotations: Believe what it says of its tools: one that says it only reads is `readonly`, and may be
             called again after a lost connection.
         optional: Open the runtime without it, where it cannot be connected to; an agent that needs it is refused then.
-        protocol: `auto` asks the server; `legacy` and `2026-07-28` do not.
+        protocol: `auto` takes the newest that both speak; `legacy` asks for none since 2026; `2026-07-28` takes only
+            that one.
         elicit: Answers what the server asks a person.
         sample: Answers what the server asks a model.
         roots: The `file://` uris that it is told of.

@@ -51,6 +51,11 @@ async def test_a_version_that_nobody_knows() -> None:
         assert isinstance(connected.failure(), McpConnectFailed)
 
 
+async def test_a_version_that_is_asked_for_and_not_spoken() -> None:
+    async with connect(raw(protocol="2026-07-28")) as connected:
+        assert connected == Failure(McpConnectFailed("raw", "it does not speak 2026-07-28"))
+
+
 async def test_nobody_at_the_address() -> None:
     async with connect(http_server("web", "http://127.0.0.1:9/mcp")) as connected:
         assert connected == Failure(McpConnectFailed("web", "its address cannot be reached"))
