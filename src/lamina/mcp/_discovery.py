@@ -53,7 +53,6 @@ async def discover(client: Client, server: ServerSpec) -> Result[Catalogue, McpD
     except TimeoutError:
         return Failure(McpDiscoveryFailed(server.name, f"it took longer than {server.limits.discovery:g} s"))
     except ValidationError:
-        log().warning("an MCP server's list of tools is not what the protocol says", server=server.name, exc_info=True)
         return Failure(McpDiscoveryFailed(server.name, "a page is not what the protocol says"))
     except MCPError as error:
         if error.code == CONNECTION_CLOSED:

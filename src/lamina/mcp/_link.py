@@ -173,7 +173,6 @@ class Link:
 
     async def _ask(self, serving: Serving) -> Answer:
         from mcp import MCPError
-        from mcp.client import InputRequiredRoundsExceededError
         from pydantic import ValidationError
 
         call, name, broken = serving.call, self._server.name, self._transport.broken
@@ -182,12 +181,11 @@ class Link:
             result = await self._client.call_tool(call.tool, dict(call.arguments), progress_callback=progress)
         except MCPError as error:
             return self._refusal(call, error, broken)
-        except (ValidationError, InputRequiredRoundsExceededError):
-            log().warning("an MCP server's answer is no result", server=name, tool=call.tool, exc_info=True)
-            return McpMisbehaved(name, call.tool)
-        except RuntimeError:
-            # The SDK holds results against the schema that was listed, and says it so.
-            log().warning("an MCP server's answer breaks its schema", server=name, tool=call.tool, exc_info=True)
+        except (ValidationError, RuntimeError) as error:
+            # No result of the protocol, too many questions, or a value that breaks the schema that was listed: the SDK
+            # quotes it, and what is withheld is withheld from the log as well.
+            kind = type(error).__name__
+            log().warning("an MCP server's answer is not what it declares", server=name, tool=call.tool, error=kind)
             return McpMisbehaved(name, call.tool)
         return result_of(name, call.tool, result, self._server.limits.result_bytes)
 

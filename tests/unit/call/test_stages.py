@@ -16,11 +16,13 @@ from lamina.call import (
     AuthorizationRequest,
     CallKey,
     NotAllowed,
+    OutcomeUnknown,
     ToolDefect,
     ToolFailure,
     ToolInvalidInput,
     ToolRejected,
     ToolSuccess,
+    ToolUnknownOutcome,
     check_authorized,
     check_available,
     decode,
@@ -129,6 +131,13 @@ def test_a_value_and_a_declared_failure_are_encoded() -> None:
     assert encode(codec(Word), codec(NoSuchWord), Success(Word("a")), "t") == ToolSuccess({"text": "a"})
     failed = encode(codec(Word), codec(NoSuchWord), Failure(NoSuchWord("a")), "t")
     assert failed == ToolFailure(NoSuchWord("a"), {"_tag": "NoSuchWord", "text": "a"})
+
+
+@pytest.mark.parametrize("declares", [True, False])
+def test_a_handler_may_say_that_it_does_not_know(declares: bool) -> None:
+    outcome = encode(codec(Word), codec(NoSuchWord) if declares else None, Failure(OutcomeUnknown()), "t")
+
+    assert outcome == ToolUnknownOutcome()
 
 
 @pytest.mark.parametrize(
