@@ -95,7 +95,7 @@ class Root(Value):
     """A folder that the caller says it works in.
 
     Attributes:
-        uri: Where it is: `file:///home/ada/project`. It is the peer's word, and opens nothing by itself.
+        uri: Where it is: `file:///srv/project`. It is the peer's word, and opens nothing by itself.
         name: What people call it; empty where nobody said.
     """
 
