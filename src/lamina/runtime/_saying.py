@@ -57,7 +57,7 @@ async def _say(
 ) -> Result[Receipt, SteeringError | ConversationError]:
     """Find the active run, and give it what is said; what was admitted before is known also when that run has ended."""
     assert said.id is not None, "it has got one"
-    if (refused := check_command(said.id, said.text, said.author)) is not None:
+    if (refused := check_command(said.id, said.text, said.author, said.kind)) is not None:
         return Failure(refused)
     got = await conversations.get(said.conversation, principal=said.principal)
     if isinstance(got, Failure):

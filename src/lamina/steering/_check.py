@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from lamina.conversation import InvalidId, check_id, check_principal
 from lamina.effect import ConstructionError, Problem, caller_where
-from lamina.steering.port import LONGEST_TEXT, CommandRefused
+from lamina.steering.port import LONGEST_TEXT, CommandKind, CommandRefused
 
 Refused: TypeAlias = InvalidId | CommandRefused
 
 
-def check_command(command: object, text: object, author: object = None) -> Refused | None:
+def check_command(command: object, text: object, author: object = None, kind: object = "steering") -> Refused | None:
     """Say why something cannot be said to a run.
 
     An id is as that of a conversation, and holds no colon: what a run itself is given has ids with one.
@@ -29,6 +29,8 @@ def check_command(command: object, text: object, author: object = None) -> Refus
         return InvalidId("command", "it holds a colon")
     if (refused := check_principal(author)) is not None:
         return InvalidId("author", refused.why)
+    if kind not in get_args(CommandKind):
+        return CommandRefused("it is neither steering nor a follow-up")
     why = _why(text)
     return None if why is None else CommandRefused(why)
 

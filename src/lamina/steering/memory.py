@@ -113,7 +113,7 @@ class MemorySteering(Steering):
         principal: str | None = None,
     ) -> Result[Receipt, SteeringError]:
         """Admit a command; see `Steering.submit`."""
-        if (refused := check_command(id, text, author)) is not None:
+        if (refused := check_command(id, text, author, kind)) is not None:
             return Failure(refused)
         queue = self._queues.get(run)
         if queue is None or queue.principal != principal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 import attrs
@@ -217,6 +217,8 @@ async def what_cannot_be_said_is_refused(ground: Ground) -> None:
     for name in ("", "a/b", "a:1", "x" * 129, "a\n"):
         refused(await ground.steering.submit(run, "x", id=name), InvalidId, "an id that is none")
     refused(await ground.steering.submit(run, "x", id="x", author="a\0"), InvalidId, "an author that is none")
+    wrong: Any = "directive"  # what no run ever asks for would wait for ever
+    refused(await ground.steering.submit(run, "x", id="x", kind=wrong), CommandRefused, "a kind that is none")
     require(await ground.became(run) == [], "something was kept")
 
 
