@@ -194,8 +194,9 @@ async def _show_conversation(
 async def _show_lines(kept: Kept, name: str, found: Summary, options: argparse.Namespace) -> None:
     begin = max(0, found.tail.seq - options.limit) if options.after is None else options.after
     lines = told(await kept.conversations.export(name, principal=kept.principal, after=begin))
-    for line in lines[1 : options.limit + 1]:
-        _write_json({"conversation": name, **json.loads(line)})
+    records = [record for line in lines[1:] if (record := json.loads(line))["seq"] > begin]  # it begins with a batch
+    for record in records[: options.limit]:
+        _write_json({"conversation": name, **record})
 
 
 async def _fork(kept: Kept, options: argparse.Namespace, place: StorePlace) -> int:

@@ -18,7 +18,7 @@ async def fork(
     shelf: Shelf, conversation: str, new: str, at: int | None, principal: str | None
 ) -> Result[Tail, ConversationError]:
     """Begin a conversation with another one's beginning; see `Conversations.fork`."""
-    if (refused := refused_ids(conversation, None, principal) or check_id("conversation", new)) is not None:
+    if (refused := refused_ids(conversation, principal) or check_id("conversation", new)) is not None:
         return Failure(refused)
     found = await shelf.find(conversation, principal)
     if isinstance(found, Failure):
@@ -60,7 +60,12 @@ async def _cut(shelf: Shelf, head: _sql.Head, at: int | None) -> Result[Tail, Co
         at = read.unwrap().projected().stable
         shelf.readings.keep(read.unwrap())
     if type(at) is not int or not 0 <= at <= head.tail.seq:
-        return Failure(ForkRefused(head.id, at, head.tail.seq, "past the end"))
+        read = await shelf.read(head)
+        if isinstance(read, Failure):
+            return Failure(read.failure())
+        whole = read.unwrap().projected().whole
+        shelf.readings.keep(read.unwrap())
+        return Failure(ForkRefused(head.id, at, whole, "past the end"))
     # A cut has a batch of its own on either side; a fork is read from the beginning, as it would be.
     page = await shelf.store.read(_sql.PAGE, head.id, at - LONGEST_BATCH, at + 1, LONGEST_PAGE)
     if isinstance(page, Failure):

@@ -13,7 +13,7 @@ from lamina.conversation._history import History
 from lamina.conversation._ids import check_id, check_principal
 from lamina.conversation._load import Line, Reading
 from lamina.conversation._shelf import Shelf
-from lamina.conversation.port import LONGEST_EXPORT, LONGEST_PAGE, Entry, Summary, Tail
+from lamina.conversation.port import LONGEST_BATCH, LONGEST_EXPORT, LONGEST_PAGE, Entry, Summary, Tail
 
 
 async def read(
@@ -24,7 +24,7 @@ async def read(
     if isinstance(found, Failure):
         return Failure(found.failure())
     end, limit = found.unwrap().tail.seq, page_size(limit)
-    page = await shelf.store.read(_sql.PAGE, conversation, after, end, limit)
+    page = await shelf.store.read(_sql.PAGE, conversation, max(0, min(after, end)), end, limit)
     if isinstance(page, Failure):
         return Failure(page.failure())
     entries: list[Entry] = []
@@ -78,14 +78,13 @@ async def export(
     if isinstance(found, Failure):
         return Failure(found.failure())
     tail = found.unwrap().tail
-    before = Tail()
-    if after > 0:
-        here = await shelf.store.read(_sql.PAGE, conversation, after - 1, after, 1)
-        if isinstance(here, Failure):
-            return Failure(here.failure())
-        if here.unwrap():
-            before = Tail(*cast("tuple[int, str]", (here.unwrap()[0][0], here.unwrap()[0][7])))
+    begin = await _boundary(shelf, conversation, min(after, tail.seq))
+    if isinstance(begin, Failure):
+        return Failure(begin.failure())
+    before = begin.unwrap()
     lines, at = [head_line(conversation, tail, before)], before.seq
+    whole = 1  # how many lines there are up to where a batch ends
+    batch: str | None = None
     while at < tail.seq and len(lines) <= LONGEST_EXPORT:
         page = await shelf.store.read(_sql.PAGE, conversation, at, tail.seq, LONGEST_PAGE)
         if isinstance(page, Failure):
@@ -96,9 +95,27 @@ async def export(
             line = Line.of(conversation, row)
             if isinstance(line, ConversationDamaged):
                 return Failure(line)
+            if line.batch != batch and len(lines) <= LONGEST_EXPORT + 1:
+                whole, batch = len(lines), line.batch
             lines.append(record_line(line))
             at = line.seq
-    return Success(tuple(lines[: LONGEST_EXPORT + 1]))
+    return Success(tuple(lines if at == tail.seq and len(lines) <= LONGEST_EXPORT + 1 else lines[:whole]))
+
+
+async def _boundary(shelf: Shelf, conversation: str, after: int) -> Result[Tail, ConversationError]:
+    """Give where the log stood at a position; inside a batch, before that: digests are those of whole batches."""
+    if after <= 0:
+        return Success(Tail())
+    page = await shelf.store.read(_sql.PAGE, conversation, max(0, after - LONGEST_BATCH), after + 1, LONGEST_PAGE)
+    if isinstance(page, Failure):
+        return Failure(page.failure())
+    rows = {cast("int", row[0]): (row[2], cast("str", row[7])) for row in page.unwrap()}
+    here, cut = after, rows.get(after + 1, (None, ""))[0]
+    while here in rows and rows[here][0] == cut:
+        here -= 1
+    if here > 0 and here not in rows:
+        return Failure(ConversationDamaged(conversation, here, "gap"))
+    return Success(Tail(here, rows[here][1]) if here > 0 else Tail())
 
 
 async def verify(shelf: Shelf, conversation: str, principal: str | None) -> Result[Tail, ConversationError]:

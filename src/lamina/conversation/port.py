@@ -391,7 +391,15 @@ class Conversations(ABC):
     async def export(
         self, conversation: str, *, principal: str | None = None, after: int = 0
     ) -> Result[tuple[str, ...], ConversationError]:
-        """Give the log as JSON lines with digests (`lamina/conversation@1`): a head, and at most 65,536 records."""
+        """Give the log as JSON lines with digests (`lamina/conversation@1`): a head, and at most 65,536 records.
+
+        Whole batches only, so that `verify_export` can check what is given: go on after the last line's `seq`.
+
+        Args:
+            conversation: The conversation's id.
+            principal: Whose it is.
+            after: The position to begin behind; inside a batch the lines begin with that batch.
+        """
 
     @abstractmethod
     async def verify(self, conversation: str, *, principal: str | None = None) -> Result[Tail, ConversationError]:

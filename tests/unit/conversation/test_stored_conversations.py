@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import attrs
+import orjson
 import pytest
 from returns.result import Failure, Result, Success
 
@@ -36,6 +37,7 @@ from lamina.conversation import (
     _sql,
     history_problems,
     stored_conversations,
+    verify_export,
 )
 from lamina.conversation._chain import Batch
 from lamina.conversation._load import Reading, Readings
@@ -381,3 +383,47 @@ def test_readings_are_bounded_in_number_and_bytes() -> None:
     assert [kept.take(name).tail.seq for name in ("a", "b", "c", "big")] == [0, 0, 0, 0]
     kept.keep(reading("x", 100))
     assert kept.take("x").tail.seq == 1
+
+
+# --- exports in pages -------------------------------------
+
+
+async def test_an_export_is_of_whole_batches_wherever_it_begins_and_ends(
+    store: Store, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversations = StoredConversations(store, clock)
+    claim = (await conversations.claim("c", "r", opening=(RunBegan("r", "agent"), said("go")))).unwrap()
+    sizes = [1, 7, 256, 3, 40, 1, 1, 5]
+    for number, size in enumerate(sizes):
+        (await claim.log.append(*[said(f"{number}-{at}") for at in range(size)])).unwrap()
+    (await claim.log.append(RunEnded("r", "completed"))).unwrap()
+    end = (await conversations.get("c")).unwrap().tail
+    assert end.seq == 4 + sum(sizes)
+
+    for page in (256, 300, end.seq - 1, end.seq, 65_536):
+        monkeypatch.setattr("lamina.conversation._looking.LONGEST_EXPORT", page)
+        after, seen = 0, list[int]()
+        while after < end.seq:
+            lines = (await conversations.export("c", after=after)).unwrap()
+            assert len(lines) <= page + 1
+            last = verify_export(lines).unwrap()
+            seen += [orjson.loads(line)["seq"] for line in lines[1:]]
+            after = last.seq
+        assert (seen, last) == ([*range(1, end.seq + 1)], end)
+    for after in [-1, 0, 5, 6, 7, 100, 260, 270, end.seq - 1, end.seq, end.seq + 9, 1 << 70]:
+        lines = (await conversations.export("c", after=after)).unwrap()
+        assert verify_export(lines) == Success(end)
+        begun = orjson.loads(lines[0])["after"]
+        assert begun <= max(0, after)
+        assert [orjson.loads(line)["seq"] for line in lines[1:]] == [*range(begun + 1, end.seq + 1)]
+        read = (await conversations.read("c", after=after)).unwrap()
+        assert [entry.seq for entry in read] == [*range(max(0, after) + 1, end.seq + 1)]
+
+
+async def test_a_fork_past_the_end_is_told_where_one_is_possible(store: Store, clock: VirtualClock) -> None:
+    conversations = StoredConversations(store, clock)
+    claim = (await conversations.claim("c", "r", opening=(RunBegan("r", "agent"), said("go")))).unwrap()
+    (await claim.log.append(declared("a"))).unwrap()
+    refused = failure(await conversations.fork("c", "d", at=99))
+    assert (refused.nearest, refused.why) == (3, "past the end")
+    (await conversations.fork("c", "d", at=refused.nearest)).unwrap()
