@@ -14,7 +14,7 @@ from lamina.approval import Approval, Ask, DeferredApproval
 from lamina.conversation import Conversations, Entry, stored_conversations
 from lamina.effect import Clock, Try, bind, handler
 from lamina.runtime import Runtime, build
-from lamina.store import Row, Rows, Statement, Store, StoreError, StoreFull, Unmet, Value
+from lamina.store import Row, Rows, Statement, Store, StoreError, StoreFull, StoreUnavailable, Unmet, Value
 from lamina.tools import tool
 from tests.stores import Place
 from tests.unit.engine.world import Word
@@ -82,6 +82,31 @@ class Faulty(Store):
         return await self.store.read(sql, *parameters)
 
 
+class Doubtful(Store):
+    """A store that does not know of one write, the first with a certain record, whether it was kept."""
+
+    def __init__(self, store: Store, record: str, *, kept: bool) -> None:
+        self.durable = store.durable
+        self.store = store
+        self.record = record
+        self.kept = kept
+        self.left = True
+
+    def concerns(self, statements: Sequence[Statement]) -> bool:
+        return any(id_.startswith(self.record) for _, id_ in records_in(statements))
+
+    async def write(self, *statements: Statement) -> Result[Rows, StoreError | Unmet]:
+        if not (self.left and self.concerns(statements)):
+            return await self.store.write(*statements)
+        self.left = False
+        if self.kept:
+            (await self.store.write(*statements)).unwrap()
+        return Failure(StoreUnavailable("lost", in_doubt=True))
+
+    async def read(self, sql: str, *parameters: Value) -> Result[tuple[Row, ...], StoreError]:
+        return await self.store.read(sql, *parameters)
+
+
 @handler
 async def the_conversations(_: None, conversations: Conversations) -> Conversations:
     """Give the conversations of a runtime."""
@@ -95,6 +120,7 @@ class Talk:
     rt: Runtime[Any]
     conversations: Conversations
     ledger: Ledger
+    store: Store
 
     async def log(self, conversation: str = "c", principal: str | None = None) -> tuple[Entry, ...]:
         return (await self.conversations.read(conversation, principal=principal)).unwrap()
@@ -136,4 +162,4 @@ async def talking(
         if more is not None:
             app = app | more
         async with build(app, close_timeout=close_timeout) as rt:
-            yield Talk(rt, await rt.run(the_conversations, None), noted)
+            yield Talk(rt, await rt.run(the_conversations, None), noted, store)

@@ -27,9 +27,9 @@ from lamina.conversation._records import (
     RunEnded,
     RunSuspended,
 )
-from lamina.conversation._shelf import TRIES, Shelf, appended, batches_of, refused_ids
+from lamina.conversation._shelf import TRIES, Shelf, appended, batches_of, refused_run
 from lamina.conversation.port import Claim, Tail
-from lamina.store import Unmet
+from lamina.store import Statement, StoreError, StoreUnavailable, Unmet
 
 Why: TypeAlias = Literal["owner-lost", "aborted"]
 
@@ -40,17 +40,21 @@ async def claim(
     shelf: Shelf, conversation: str, run: str, principal: str | None, opening: Sequence[Record]
 ) -> Result[Claim, ConversationError]:
     """Make a run the conversation's active run; see `Conversations.claim`."""
-    if (refused := refused_ids(conversation, run, principal)) is not None:
+    if (refused := refused_run(conversation, run, principal)) is not None:
         return Failure(refused)
     opened = _opening(opening, run)
     if isinstance(opened, RecordRefused):
         return Failure(opened)
+    doubtful: _Attempt | None = None
+    doubt: StoreError | None = None
     for _ in range(TRIES):
         found = await shelf.row(conversation)
         if isinstance(found, Failure):
-            return Failure(found.failure())
+            return Failure(doubt or found.failure())
         head, reading = found.unwrap(), Reading(conversation)
         if head is not None:
+            if doubtful is not None and doubtful.is_there(head):
+                return Success(doubtful.kept(shelf))
             if head.principal != principal:
                 return Failure(NotAllowed("conversation", conversation))
             if head.held_at(shelf.now()):
@@ -59,13 +63,49 @@ async def claim(
             if isinstance(read, Failure):
                 return Failure(read.failure())
             reading = read.unwrap()
-        claimed = await _take(shelf, head, reading, conversation, run, principal, opened)
-        if claimed is not None:
-            return claimed
+        attempt, unit = _attempt(shelf, head, reading, conversation, run, principal, opened)
+        answer = await shelf.store.write(*unit)
+        if not isinstance(answer, Failure):
+            return Success(attempt.kept(shelf))
+        lost = answer.failure()
+        if isinstance(lost, Unmet):
+            if lost.statement == 0:  # another was first, or this claim itself, in doubt before
+                continue
+            return Failure(RecordRefused(_named(attempt.batches, lost.statement), "another record has its id"))
+        if doubt is not None or not (isinstance(lost, StoreUnavailable) and lost.in_doubt):
+            return Failure(doubt or lost)
+        # A run that does not know of its claim would hold the conversation for a lease: look, and try once more.
+        doubtful, doubt = attempt, lost
     return await shelf.lost_out(conversation)
 
 
-async def _take(
+@attrs.frozen(kw_only=True, eq=False)
+class _Attempt:
+    """What a claim writes, and what it comes to once it is there."""
+
+    claimed: _sql.Head
+    batches: Sequence[Batch]
+    reading: Reading
+    mended: Sequence[Record]
+    mended_tail: Tail | None
+    told: tuple[str, ...]
+
+    def is_there(self, head: _sql.Head) -> bool:
+        """Tell whether a row is what was written: nobody else claims for this run."""
+        ours = self.claimed
+        return (head.run, head.state, head.epoch, head.tail) == (ours.run, ours.state, ours.epoch, ours.tail)
+
+    def kept(self, shelf: Shelf) -> Claim:
+        """Give the claim."""
+        reading = self.reading
+        if self.mended_tail is not None:
+            follow(reading, self.mended, self.mended_tail)
+        shelf.readings.keep(reading)
+        history = reading.projected().settled_history()
+        return Claim(history=history, tail=reading.tail, repairs=self.told, log=shelf.log(self.claimed))
+
+
+def _attempt(
     shelf: Shelf,
     head: _sql.Head | None,
     reading: Reading,
@@ -73,8 +113,8 @@ async def _take(
     run: str,
     principal: str | None,
     opened: Batch | None,
-) -> Result[Claim, ConversationError] | None:
-    """Write a claim's one unit; None where another was first."""
+) -> tuple[_Attempt, tuple[Statement, ...]]:
+    """Make a claim's one unit."""
     projection = reading.projected()
     if head is None:
         mended: Sequence[Record] = (ConversationCreated(conversation),)
@@ -96,26 +136,22 @@ async def _take(
         until=now + shelf.term(),
     )
     owner = _sql.create(claimed) if head is None else _sql.take(head, claimed)
-    answer = await shelf.store.write(owner, *statements)
-    if isinstance(answer, Failure):
-        lost = answer.failure()
-        if not isinstance(lost, Unmet):
-            return Failure(lost)
-        if lost.statement == 0:
-            return None
-        return Failure(RecordRefused(_named(batches, lost.statement), "another record has its id"))
-    if own:
-        follow(reading, mended, tails[len(own) - 1])
-    shelf.readings.keep(reading)
-    log = shelf.log(claimed)
-    return Success(Claim(history=projection.settled_history(), tail=reading.tail, repairs=told, log=log))
+    attempt = _Attempt(
+        claimed=claimed,
+        batches=batches,
+        reading=reading,
+        mended=mended,
+        mended_tail=tails[len(own) - 1] if own else None,
+        told=told,
+    )
+    return attempt, (owner, *statements)
 
 
 async def abort(
     shelf: Shelf, conversation: str, run: str, principal: str | None
 ) -> Result[Tail, ConversationError | AlreadyDecided]:
     """End a run from outside; see `Conversations.abort`."""
-    if (refused := refused_ids(conversation, run, principal)) is not None:
+    if (refused := refused_run(conversation, run, principal)) is not None:
         return Failure(refused)
     for _ in range(TRIES):
         found = await shelf.find(conversation, principal)

@@ -27,7 +27,7 @@ from lamina.conversation._errors import (
     NotAsked,
     RecordRefused,
 )
-from lamina.conversation._ids import check_approver, check_id, check_principal
+from lamina.conversation._ids import check_decision, check_id, check_principal
 from lamina.conversation._load import Line
 from lamina.conversation._looking import page_size
 from lamina.conversation._projection import OpenBatch, Projection, stronger
@@ -110,7 +110,7 @@ async def decide(
     shelf: Shelf, at: At, decision: Approved | Denied, principal: str | None
 ) -> Result[ApprovalDecided, DecideError]:
     """Record a decision from outside; see `Conversations.decide`."""
-    if (wrong := check_approver(decision.by)) is not None:
+    if (wrong := check_decision(decision)) is not None:
         return Failure(wrong)
     for _ in range(TRIES):
         found = await find_suspended(shelf, at.conversation, at.run, principal)
@@ -169,7 +169,7 @@ def _own_record(batch: OpenBatch, asked: ApprovalRequested, decision: Approved |
         request.id,
         "approved" if isinstance(decision, Approved) else "denied",
         decision.by,
-        "" if isinstance(decision, Approved) else str(decision.reason)[:LONGEST_TEXT],
+        "" if isinstance(decision, Approved) else decision.reason[:LONGEST_TEXT],
         request.arguments_digest,
         request.tool if decision.covers == "tool" else None,
         nth=len(before) + 1,

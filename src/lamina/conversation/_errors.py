@@ -23,18 +23,25 @@ from typing import Literal, TypeAlias
 from lamina.effect import tagged
 from lamina.store import StoreError
 
+_NO_IDS = frozenset({"principal", "author", "approver", "decision", "cursor"})
 
-@tagged("The {what} id is refused: {why}.")
+
+@tagged("The {named} is refused: {why}.")
 class InvalidId:
-    """An id or a principal that cannot be one; see `check_id`.
+    """An id, a principal or a decision that cannot be one; see `check_id` and `check_decision`.
 
     Attributes:
-        what: `conversation`, `run`, `session`, `principal`, `input` and the like.
+        what: `conversation`, `run`, `session`, `principal`, `input`, `decision` and the like.
         why: What is wrong with it; it is not quoted.
     """
 
     what: str
     why: str
+
+    @property
+    def named(self) -> str:
+        """What it is, in words: a person is not an id, and neither is a decision."""
+        return self.what if self.what in _NO_IDS else f"{self.what} id"
 
 
 @tagged("There is no {what} {id} that may be used here.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
+from lamina.approval import Approved, Covers, Denied
 from lamina.conversation._errors import InvalidId
 
 LONGEST_ID = 128
@@ -39,6 +42,32 @@ def check_approver(given: object) -> InvalidId | None:
     """Say why something cannot name who decided: 1 to 256 printable characters."""
     why = _why(given, LONGEST_PRINCIPAL)
     return None if why is None else InvalidId("approver", why)
+
+
+def check_decision(given: object) -> InvalidId | None:
+    """Say why something cannot be a decision: a type checker does not see what comes from outside.
+
+    Example:
+        >>> check_decision(Approved("ada")), check_decision("yes").why
+        (None, 'it is neither Approved nor Denied')
+    """
+    if not isinstance(given, Approved | Denied):
+        return InvalidId("decision", "it is neither Approved nor Denied")
+    if given.covers not in get_args(Covers):
+        return InvalidId("decision", "it covers neither the call nor the tool")
+    if isinstance(given, Denied) and (why := _no_reason(given.reason)) is not None:
+        return InvalidId("decision", why)
+    return check_approver(given.by)
+
+
+def _no_reason(given: object) -> str | None:
+    if type(given) is not str:
+        return "its reason is no text"
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return "its reason holds half of a character"
+    return None
 
 
 def _why(given: object, longest: int) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from secrets import randbelow
+
 import attrs
 from returns.result import Failure, Result, Success
 
@@ -10,16 +12,28 @@ from lamina.conversation._errors import AlreadyDecided, ConversationDamaged, Con
 from lamina.conversation._load import Reading
 from lamina.conversation._log import StoredRunLog
 from lamina.conversation._records import RunResumed, RunSuspended
-from lamina.conversation._shelf import TRIES, Shelf, appended, batches_of, refused_ids
+from lamina.conversation._shelf import TRIES, Shelf, appended, batches_of, refused_run
 from lamina.conversation.port import Claim, Resumed
-from lamina.store import Unmet
+from lamina.store import StoreError, StoreUnavailable, Unmet
+
+_LEAP = 1 << 31
 
 
 async def resume(
     shelf: Shelf, conversation: str, run: str, principal: str | None
 ) -> Result[Resumed, ConversationError | AlreadyDecided]:
     """Take a suspended run up again; see `Conversations.resume`."""
+    doubtful: tuple[_sql.Head, Reading, RunSuspended] | None = None
+    doubt: StoreError | None = None
     for _ in range(TRIES):
+        if doubtful is not None:
+            row = await shelf.row(conversation)
+            if isinstance(row, Failure):
+                return Failure(doubt or row.failure())
+            ours, read, held = doubtful
+            there = row.unwrap()
+            if there is not None and (there.run, there.state, there.epoch) == (run, "active", ours.epoch):
+                return Success(_resumed(shelf, read, held, shelf.log(ours)))
         found = await find_suspended(shelf, conversation, run, principal)
         if isinstance(found, Failure):
             return Failure(found.failure())
@@ -27,12 +41,18 @@ async def resume(
         (batch,) = batches_of((RunResumed(run, suspended.nth),))
         now = shelf.now()
         statements, tails = appended(conversation, [batch], reading.tail, now)
-        owned = attrs.evolve(head, tail=tails[-1], state="active", epoch=head.epoch + 1, until=now + shelf.term())
+        # Whoever else resumes it would write the very same; by the owner's number one knows one's own, if in doubt.
+        epoch = head.epoch + 1 + randbelow(_LEAP)
+        owned = attrs.evolve(head, tail=tails[-1], state="active", epoch=epoch, until=now + shelf.term())
         answer = await shelf.store.write(_sql.take(head, owned), *statements)
         if isinstance(answer, Failure):
             lost = answer.failure()
-            if not isinstance(lost, Unmet):
-                return Failure(lost)
+            if isinstance(lost, Unmet):
+                continue
+            if doubt is not None or not (isinstance(lost, StoreUnavailable) and lost.in_doubt):
+                return Failure(doubt or lost)
+            # A run that is taken up, and does not know it, would be lost: look, and try once more.
+            doubtful, doubt = (owned, reading, suspended), lost
             continue
         return Success(_resumed(shelf, reading, suspended, shelf.log(owned)))
     return Failure(AlreadyDecided(conversation, run))
@@ -53,7 +73,7 @@ async def find_suspended(
     shelf: Shelf, conversation: str, run: str, principal: str | None
 ) -> Result[tuple[_sql.Head, Reading, RunSuspended], ConversationError | AlreadyDecided]:
     """Read a suspended run's conversation; the reading has to be kept again."""
-    if (refused := refused_ids(conversation, run, principal)) is not None:
+    if (refused := refused_run(conversation, run, principal)) is not None:
         return Failure(refused)
     found = await shelf.find(conversation, principal)
     if isinstance(found, Failure):

@@ -52,7 +52,7 @@ class Shelf:
         self, conversation: str, principal: str | None
     ) -> Result[_sql.Head, InvalidId | NotAllowed | StoreError]:
         """Give a conversation's row; another principal's is not there."""
-        if (refused := refused_ids(conversation, None, principal)) is not None:
+        if (refused := refused_ids(conversation, principal)) is not None:
             return Failure(refused)
         row = await self.row(conversation)
         if isinstance(row, Failure):
@@ -111,13 +111,14 @@ class Shelf:
         return int(self.lease * 1e6)
 
 
-def refused_ids(conversation: str, run: str | None, principal: str | None) -> InvalidId | None:
+def refused_ids(conversation: str, principal: str | None) -> InvalidId | None:
     """Say which of these cannot be what it is given for."""
-    return (
-        check_id("conversation", conversation)
-        or (None if run is None else check_id("run", run))
-        or check_principal(principal)
-    )
+    return check_id("conversation", conversation) or check_principal(principal)
+
+
+def refused_run(conversation: str, run: str, principal: str | None) -> InvalidId | None:
+    """Say which of these cannot be what it is given for."""
+    return check_id("conversation", conversation) or check_id("run", run) or check_principal(principal)
 
 
 def batches_of(records: Sequence[Record]) -> list[Batch]:

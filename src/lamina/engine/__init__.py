@@ -54,7 +54,7 @@ from lamina.engine._permit import permitted
 from lamina.engine._prepared import Given, Permits, PreparedAgent, PreparedTool, prepare, prepare_tool, short_lived
 from lamina.engine._record import admission
 from lamina.engine._redact import CleanHistories, clean_history
-from lamina.engine._resume import interpret_resumed, restore
+from lamina.engine._resume import interpret_resumed, reopen, restore
 from lamina.engine._ruling import Decisions, Ruling, rulings
 from lamina.engine._run import Run
 
@@ -124,6 +124,7 @@ __all__ = [
     "permitted",
     "prepare",
     "prepare_tool",
+    "reopen",
     "restore",
     "rulings",
     "run_to_end",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from itertools import islice
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from returns.result import Failure, Result, Success
 
@@ -20,6 +20,7 @@ from lamina.approval import (
     ApprovalUnavailable,
     Approved,
     Ask,
+    Covers,
     Deferred,
     Denied,
 )
@@ -249,6 +250,21 @@ def _in_words(decision: Approved | Denied | Expired) -> tuple[Literal["approved"
             return "expired", "nobody", "Nobody answered in time."
 
 
+def _is_sound(decision: object) -> bool:
+    """Tell whether an answer can be recorded as it is: what nobody could have decided is no decision."""
+    if not isinstance(decision, Approved | Denied) or decision.covers not in get_args(Covers):
+        return False
+    words: tuple[object, ...] = (decision.by, "" if isinstance(decision, Approved) else decision.reason)
+    return all(_is_text(word) for word in words)
+
+
+def _is_text(word: object) -> bool:
+    try:
+        return isinstance(word, str) and len(word.encode()) >= 0
+    except UnicodeEncodeError:
+        return False
+
+
 async def _ask(run: Run, approve: Compiled, call: Call, request: ApprovalRequest) -> ApprovalDecision | Expired:
     """Get an answer in time; an approver that is out of reach, breaks, or answers with something else says no."""
     assert call.tool is not None
@@ -265,6 +281,6 @@ async def _ask(run: Run, approve: Compiled, call: Call, request: ApprovalRequest
     if isinstance(answered, Failure):
         return Denied("runtime", str(answered.failure()))
     decision: object = answered.unwrap() if isinstance(answered, Success) else answered
-    if isinstance(decision, Approved | Denied | Deferred):
-        return decision
+    if isinstance(decision, Deferred) or _is_sound(decision):
+        return cast("ApprovalDecision", decision)
     return Denied("runtime", "There was no decision.")

@@ -37,6 +37,12 @@ class Interruption:
             self._alarm = clock.alarm(deadline, self._time_is_over)
         return self
 
+    def move(self, clock: Clock, deadline: float) -> None:
+        """Set another deadline: a run that is resumed has the time that it had left."""
+        if self._alarm is not None and self.reason is None and not self._closed:
+            self._alarm.cancel()
+            self._alarm = clock.alarm(deadline, self._time_is_over)
+
     def __enter__(self) -> Self:
         return self
 

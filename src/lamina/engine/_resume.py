@@ -68,24 +68,58 @@ def restore(run: Run, resumed: Resumed) -> object:
         raise ValueError("the input does not fit the agent any more")
     run.state = found.state
     run.began = run.prepared.clock.monotonic() - found.elapsed
+    run.interruption.move(run.prepared.clock, run.began + run.prepared.policy.max_duration)
     run.input = found.input
     run.suspensions = resumed.nth
     run.blanket = dict(resumed.blanket)
     run.transcript = Transcript(clean_history(run.prepared.secrets, resumed.claim.history))
     run.journal = resumed.claim.log
+    _declared(run, resumed)
     return cast("object", given.unwrap())
 
 
+def _declared(run: Run, resumed: Resumed) -> ModelResponse:
+    """Give the response whose batch waits, without what became known as a secret since."""
+    message = resumed.response
+    if message is None:
+        raise ValueError("the suspension has no open batch")
+    return clean_response(
+        run.prepared.secrets, ModelResponse(message, message.calls, message.text, "tool-calls", Usage(0, 0))
+    )
+
+
+def reopen(run: Run, resumed: Resumed) -> ModelResponse:
+    """Make the batch that waits the open one of a run that was taken up: from here on every end of it settles it.
+
+    Returns:
+        The response, as it was declared.
+    """
+    response = _declared(run, resumed)
+    if run.emit is not None:
+        run.emit(RunStarted)
+    open_batch(run, response)
+    for call in run.batch:
+        if (outcome := resumed.outcomes.get(call.key.call)) is not None:
+            call.outcome, call.settled = run.prepared.secrets.redact_in(outcome), True
+    return response
+
+
 async def interpret_resumed(
-    run: Run, resumed: Resumed, given: object, decisions: Decisions, shown: Mapping[str, str]
+    run: Run,
+    resumed: Resumed,
+    response: ModelResponse,
+    given: object,
+    decisions: Decisions,
+    shown: Mapping[str, str],
 ) -> Result[Completed[Any], RunCause]:
     """Go on with a run's open batch, and then as any run does.
 
     Stages 2 to 5 run again, on what is true now. A decision is bound to its call and to the arguments that were shown.
 
     Args:
-        run: The run, restored.
+        run: The run, restored, and its batch open again.
         resumed: What was suspended.
+        response: The response whose batch that is.
         given: Its input.
         decisions: What was decided of the calls of which the log has no decision.
         shown: By call id, the digest of the arguments that somebody saw who made those.
@@ -93,13 +127,6 @@ async def interpret_resumed(
     system = instructions_for(run, given)
     if run.seam is not None and (failed := await open_seam(run, run.seam)) is not None:
         return Failure(failed)
-    if run.emit is not None:
-        run.emit(RunStarted)
-    message = resumed.response
-    assert message is not None, "a suspension always has an open batch"
-    declared = ModelResponse(message, message.calls, message.text, "tool-calls", Usage(0, 0))
-    response = clean_response(run.prepared.secrets, declared)
-    open_batch(run, response)
     ended_by: ApprovalDenied | None = None
     ruled = rulings(resumed, decisions, shown, run.prepared.clock.now())
     for call in run.batch:
@@ -112,8 +139,7 @@ async def interpret_resumed(
 
 async def _again(run: Run, call: Call, resumed: Resumed, ruling: Ruling | None) -> ApprovalDenied | None:
     identity = call.key.call
-    if identity in resumed.outcomes:
-        call.outcome, call.settled = run.prepared.secrets.redact_in(resumed.outcomes[identity]), True
+    if call.settled:
         return None
     await check(run, call)
     asked = resumed.requests.get(identity)

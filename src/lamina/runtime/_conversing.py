@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container
-from typing import Literal, TypeAlias
+from collections.abc import Awaitable, Callable, Container, Mapping
+from typing import Literal, TypeAlias, get_args
 
 import attrs
 from returns.result import Failure, Result, Success
@@ -16,13 +16,17 @@ from lamina.conversation import (
     ConversationError,
     Conversations,
     InputRecorded,
+    InvalidId,
     Record,
     Resumed,
     RunLog,
     Transcript,
+    check_decision,
+    check_id,
+    check_principal,
 )
 from lamina.conversation import RunSuspended as SuspensionRecorded
-from lamina.effect import Clock, log
+from lamina.effect import Clock, ConstructionError, Problem, caller_where, log
 from lamina.engine import (
     CleanHistories,
     ConversationFailed,
@@ -34,15 +38,18 @@ from lamina.engine import (
     SteeringFailed,
     Waiting,
     admission,
+    reopen,
     restore,
     rulings,
 )
+from lamina.model import ModelResponse
 from lamina.steering import SteeringClosed
 from lamina.store import StoreUnavailable
 
 Busy: TypeAlias = Literal["reject", "queue", "steer", "fork"]
 """What a run does whose conversation another run has: fail with `ConversationBusy`, wait for it, give it the input, or
 go its own way."""
+_BUSY = get_args(Busy)
 Owned: TypeAlias = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 _LOOK_AGAIN = 0.25
@@ -79,6 +86,17 @@ class Lanes:
                 del self._lanes[key]
 
 
+def check_busy(busy: object) -> None:
+    """Refuse what is no way to be busy: a word that is misspelt must not make a run go some other way.
+
+    Raises:
+        ConstructionError: It is none of `Busy`.
+    """
+    if busy not in _BUSY:
+        line = f"busy is one of {', '.join(_BUSY)}  {caller_where()}"
+        raise ConstructionError([Problem("BUSY", repr(busy)[:80], (line,))])
+
+
 @attrs.frozen(eq=False, kw_only=True)
 class Place:
     """Where a run is to be: a conversation, on whose behalf, and what happens if it is in use.
@@ -103,6 +121,9 @@ async def enter_conversation(
     that it has the conversation, and frees it.
     """
     if place.busy == "queue":
+        refused = check_id("conversation", place.conversation) or check_principal(place.principal)
+        if refused is not None:
+            return ConversationFailed(refused)
         return await lanes.through(
             place.principal, place.conversation, lambda: _take(run, place, place.conversation, opening, owned)
         )
@@ -179,14 +200,27 @@ async def _claim(
     return errors[0] if errors else None
 
 
+@attrs.frozen(eq=False)
+class TakenUp:
+    """A suspended run that goes on here.
+
+    Attributes:
+        resumed: What was suspended.
+        given: The run's input.
+        response: The response whose batch is open again.
+    """
+
+    resumed: Resumed
+    given: object
+    response: ModelResponse
+
+
 async def take_up(
     run: Run, place: Place, suspended: RunSuspended, decisions: Decisions, owned: Owned
-) -> Result[tuple[Resumed, object], RunCause]:
-    """Take a suspended run up again, if everything that it waits for is decided; exactly one does.
-
-    Returns:
-        What was suspended, and the run's input.
-    """
+) -> Result[TakenUp, RunCause]:
+    """Take a suspended run up again, if everything that it waits for is decided; exactly one does."""
+    if (refused := _no_decisions(decisions)) is not None:
+        return Failure(ConversationFailed(refused))
     seen = await place.conversations.suspended(suspended.conversation, suspended.run, principal=place.principal)
     if isinstance(seen, Failure):
         return Failure(_cause(seen.failure()))
@@ -199,7 +233,7 @@ async def take_up(
         still = RunSuspended(suspended.conversation, suspended.run, suspended.agent, suspended.turn, waiting)
         return Failure(still)
     restore(run, found)  # raises where that cannot be done, and then the run stays suspended
-    answers: list[Result[tuple[Resumed, object], RunCause]] = []
+    answers: list[Result[TakenUp, RunCause]] = []
 
     async def resume() -> None:
         answer = await place.conversations.resume(suspended.conversation, suspended.run, principal=place.principal)
@@ -207,13 +241,15 @@ async def take_up(
             answers.append(Failure(_cause(answer.failure())))
             return
         resumed = answer.unwrap()
-        if resumed.turn != suspended.turn:  # it was resumed, and suspended again, since it was looked at
+        if resumed.turn != suspended.turn or run.ended is not None:
+            # It was resumed, and suspended again, since it was looked at; or nobody waits for this any more.
             again = SuspensionRecorded(suspended.run, resumed.turn, resumed.state, resumed.nth + 1)
             await resumed.claim.log.append(again)
             answers.append(Failure(over))
             return
         run.conversation = suspended.conversation
-        answers.append(Success((resumed, restore(run, resumed))))
+        given = restore(run, resumed)
+        answers.append(Success(TakenUp(resumed, given, reopen(run, resumed))))
 
     run.journal = None  # until it has the conversation, it keeps nothing
     try:
@@ -221,6 +257,16 @@ async def take_up(
     except TimeoutError:  # the runtime is being closed
         return Failure(ConversationFailed(StoreUnavailable("timeout", in_doubt=True)))
     return answers[0]
+
+
+def _no_decisions(given: Decisions) -> InvalidId | None:
+    """Say what of the decisions is none: nothing is taken up that could not go on with them."""
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types anything comes
+        return InvalidId("decision", "decisions are given by call id")
+    for decision in given.values():
+        if (refused := check_decision(decision)) is not None:
+            return refused
+    return None
 
 
 def undecided(found: Resumed, decided: Container[str]) -> tuple[Waiting, ...]:

@@ -37,7 +37,7 @@ from lamina.engine import (
     run_to_end,
 )
 from lamina.runtime._binds import BindsContracts, BindsContractsFor
-from lamina.runtime._conversing import Busy, Keeper, Place, enter_conversation, take_up
+from lamina.runtime._conversing import Busy, Keeper, Place, check_busy, enter_conversation, take_up
 from lamina.runtime._core import Core
 from lamina.runtime._saying import SpeaksToRuns
 from lamina.runtime._suspended import suspended_in
@@ -193,7 +193,7 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
             ConstructionError: The runtime has no `Conversations`, or the suspension is another agent's.
         """
         run, place = await self._suspended_run(binding, suspended, principal)
-        return await self._resumed_to_end(run, place, suspended, decisions or {})
+        return await self._resumed_to_end(run, place, suspended, {} if decisions is None else decisions)
 
     def start_resumed(
         self,
@@ -223,7 +223,7 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
             return run
 
         async def work(run: Run) -> Result[Completed[Any], RunFailure]:
-            return await self._resumed_to_end(run, places[0], suspended, decisions or {})
+            return await self._resumed_to_end(run, places[0], suspended, {} if decisions is None else decisions)
 
         return RunHandle(prepare_run, work)
 
@@ -253,10 +253,10 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
             taken = await take_up(run, place, suspended, given, core.see_through)
             if isinstance(taken, Failure):
                 return Failure(taken.failure())
-            resumed, encoded = taken.unwrap()
+            up = taken.unwrap()
             keeper.begin()
             run.author = place.principal
-            return await interpret_resumed(run, resumed, encoded, given, suspended.shown())
+            return await interpret_resumed(run, up.resumed, up.response, up.given, given, suspended.shown())
 
         try:
             return await run_to_end(run, work, core.settle, suspended.conversation)
@@ -390,13 +390,14 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
         await prepared.admit(None, ())
         place: Place | None = None
         if conversation is not None:
+            check_busy(busy)
             if prepared.conversations is None:
                 lines = (f'agent "{binding.agent.id}" (conversation=)  {caller_where()}',)
                 write = '| stored_conversations() | sqlite_store("lamina.db")'
                 raise ConstructionError([Problem("MISSING", "Conversations", lines, write)])
             if history is not None:
                 lines = (f"a conversation has its own history  {caller_where()}",)
-                raise ConstructionError([Problem("HISTORY", conversation[:80], lines, "leave history= out")])
+                raise ConstructionError([Problem("HISTORY", str(conversation)[:80], lines, "leave history= out")])
             if busy == "steer" and prepared.steering is None:
                 lines = (f'agent "{binding.agent.id}" (busy="steer")  {caller_where()}',)
                 write = '| memory_steering(), or | stored_steering() | sqlite_store("lamina.db")'

@@ -47,6 +47,11 @@ class Answering(Approval):
         (Success(None), "The call was denied: There was no decision."),
         (None, "The call was denied: There was no decision."),
         ("yes", "The call was denied: There was no decision."),
+        (Success(Approved("\ud800")), "The call was denied: There was no decision."),
+        (Success(Approved(None)), "The call was denied: There was no decision."),  # type: ignore[arg-type]
+        (Success(Approved("Ada", covers="all")), "The call was denied: There was no decision."),  # type: ignore[arg-type]
+        (Success(Denied("Ada", "\ud800")), "The call was denied: There was no decision."),
+        (Success(Denied("Ada", 5)), "The call was denied: There was no decision."),  # type: ignore[arg-type]
         (RuntimeError("canary"), "The call was denied: The approval service broke."),
     ],
 )

@@ -16,22 +16,26 @@ from lamina.conversation import (
     CallStarted,
     ConversationBusy,
     History,
+    InputRecorded,
     InvalidId,
     JournalFailed,
     NotAllowed,
     RepairAnnotated,
     ResponseDeclared,
     ResultSettled,
+    RunBegan,
+    RunEnded,
+    StoredConversations,
     history_problems,
 )
-from lamina.effect import ConstructionError, Try
+from lamina.effect import ConstructionError, SystemClock, Try
 from lamina.engine import ConversationFailed, PolicyExceeded, RunInterrupted
 from lamina.model import AssistantMessage, Authentication, ToolCall, UserMessage
 from lamina.runtime import RuntimeBuilder, build
 from lamina.store import StoreFull
 from lamina.testing import ScriptedModel, VirtualClock, call_tool, fail, say
 from lamina.tools import tool
-from tests.conversing import Ledger, act, send, talking
+from tests.conversing import Doubtful, Ledger, act, send, talking
 from tests.stores import DURABLE, STORES, Place
 from tests.unit.engine.world import Word, after_steps, agent_with, declared_in, outcomes_by_id
 
@@ -440,3 +444,52 @@ async def test_a_run_that_lost_its_conversation_runs_nothing_more_and_writes_not
         assert isinstance(cause.cause, AppendConflict)
         assert ledger.ran == []
         assert await talk.ids() == after
+
+
+@pytest.mark.parametrize("busy", ["Reject", "", None, 5, ["queue"]])
+async def test_a_way_to_be_busy_that_there_is_not_is_refused_and_goes_no_other_way(busy: Any, tmp_path: Path) -> None:
+    async with talking(Place("memory", tmp_path)) as talk:
+        model = ScriptedModel()
+        with pytest.raises(ConstructionError, match="busy is one of reject, queue, steer, fork"):
+            await talk.run(agent_with().on(model), busy=busy)
+        assert model.requests == ()
+        assert (await talk.conversations.list()).unwrap() == ()
+
+
+@pytest.mark.parametrize("busy", ["reject", "queue", "fork"])
+async def test_what_is_no_id_at_all_is_refused_as_one(busy: str, tmp_path: Path) -> None:
+    async with talking(Place("memory", tmp_path)) as talk:
+        refused = await talk.run(agent_with().on(ScriptedModel()), conversation=["c"], busy=busy)
+        assert refused.failure().cause == ConversationFailed(InvalidId("conversation", "it is no text"))
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("kind", STORES)
+async def test_a_claim_that_is_in_doubt_is_found_or_made_again(kind: str, kept: bool, tmp_path: Path) -> None:
+    async with talking(Place(kind, tmp_path)) as talk:
+        (await talk.run(agent_with().on(ScriptedModel(say("one"))), "first")).unwrap()
+        store = Doubtful(talk.store, "began:", kept=kept)
+        doubted = StoredConversations(store, SystemClock())
+        for number, conversation in enumerate(["c", "new"], 2):
+            store.left = True
+            run = f"run-{number}"
+            opening = (RunBegan(run, "tester"), InputRecorded(run, f"in-{number}", "user", None, "second"))
+            claim = (await doubted.claim(conversation, run, opening=opening)).unwrap()
+            assert [message.text for message in claim.history.messages] == (["first", "one"] if number == 2 else [])
+            assert claim.repairs == ()
+            (await claim.log.append(RunEnded(run, "completed"))).unwrap()
+            ids = [entry.id for entry in await talk.log(conversation)]
+            assert ids[-3:] == [f"began:{run}", f"input:in-{number}", f"ended:{run}"]
+            assert await talk.holder(conversation) == (None, None)
+            assert isinstance(await talk.conversations.verify(conversation), Success)
+
+
+@pytest.mark.parametrize("kind", STORES)
+async def test_without_a_run_nothing_is_claimed_resumed_or_aborted(kind: str, tmp_path: Path) -> None:
+    async with talking(Place(kind, tmp_path)) as talk:
+        (await talk.run(agent_with().on(ScriptedModel(say("one"))))).unwrap()
+        log, none = await talk.log(), InvalidId("run", "it is no text")
+        nobody: Any = None
+        for asked in (talk.conversations.claim, talk.conversations.resume, talk.conversations.abort):
+            assert await asked("c", nobody) == Failure(none)
+        assert await talk.log() == log

@@ -6,23 +6,44 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 import attrs
 import pytest
 from returns.result import Failure, Success
 
 from lamina.agent import Agent
-from lamina.approval import Approval, Approved, DeferredApproval, Denied
-from lamina.conversation import AlreadyDecided, CallStarted, ConversationBusy, JournalFailed
-from lamina.effect import ConstructionError, bind
-from lamina.engine import ApprovalDenied, ConversationFailed, PolicyExceeded, RunAwaitsDecision, RunSuspended
+from lamina.approval import Approval, Approved, Deferred, DeferredApproval, Denied
+from lamina.call import ToolRejected
+from lamina.conversation import (
+    AlreadyDecided,
+    CallStarted,
+    ConversationBusy,
+    History,
+    InvalidId,
+    JournalFailed,
+    RepairAnnotated,
+    ResultSettled,
+)
+from lamina.effect import ConstructionError, Try, bind
+from lamina.engine import (
+    ApprovalDenied,
+    ConversationFailed,
+    PolicyExceeded,
+    RunAwaitsDecision,
+    RunDefect,
+    RunInterrupted,
+    RunSuspended,
+)
 from lamina.runtime import RuntimeBuilder, build
 from lamina.schema import codec
+from lamina.store import Statement, Store, StoreUnavailable
 from lamina.testing import ScriptedModel, VirtualClock, call_tool, say
-from tests.conversing import Ledger, Talk, act, post, send, talking
+from lamina.tools import tool
+from tests.conversing import Doubtful, Faulty, Ledger, Talk, act, post, records_in, send, talking
+from tests.speaking import Listener
 from tests.stores import DURABLE, STORES, Place
-from tests.unit.engine.world import agent_with, outcomes_by_id
+from tests.unit.engine.world import Word, agent_with, outcomes_by_id
 
 BATCH = call_tool("act", text="a", id="a") & call_tool("send", text="s", id="s") & call_tool("post", text="p", id="p")
 YES = {"s": Approved("ada"), "p": Approved("ada")}
@@ -316,3 +337,150 @@ async def test_deferring_without_conversations_or_outside_of_one_is_refused(tmp_
     async with talking(Place("sqlite", tmp_path)) as talk:
         with pytest.raises(ConstructionError, match="MISSING conversation="):
             await talk.rt.run(binding, "go")
+
+
+def broken(_: object) -> str:
+    raise ValueError("canary")
+
+
+async def test_a_resume_that_breaks_before_its_batch_settles_every_call_of_it(tmp_path: Path) -> None:
+    async with talking(Place("memory", tmp_path)) as talk:
+        waiting = await suspended(talk)
+        agent = Agent("tester", instructions=broken, policy=agent_with().policy, toolkit=TOOLS)
+        ended = (await talk.rt.resume(agent.on(ScriptedModel()), waiting, YES)).failure()
+        assert ended.cause == RunDefect()
+        await settled_honestly(talk, ended.report.history)
+
+
+@pytest.mark.parametrize("kind", STORES)
+async def test_a_resume_that_is_cancelled_while_it_is_taken_up_settles_every_call_of_it(
+    kind: str, tmp_path: Path
+) -> None:
+    taken, go_on = asyncio.Event(), asyncio.Event()
+
+    class Slow(Faulty):
+        """A store that says late that a run was taken up."""
+
+        async def write(self, *statements: Statement) -> Any:
+            answer = await super().write(*statements)
+            if any(id_.startswith("resumed") for _, id_ in records_in(statements)):
+                taken.set()
+                await go_on.wait()
+            return answer
+
+    def slow(store: Store) -> Store:
+        return Slow(store, lambda _number, _statements: False)
+
+    async with talking(Place(kind, tmp_path), over=slow) as talk:
+        waiting = await suspended(talk)
+        run = talk.rt.start_resumed(agent_with(TOOLS).on(ScriptedModel()), waiting, YES)
+        async with run:
+            await taken.wait()
+            run.interrupt()
+            go_on.set()
+            ended = (await run.result()).failure()
+            events = [event async for event in run.events()]
+        assert ended.cause == RunInterrupted()
+        kinds = [type(event).__name__ for event in events]
+        assert kinds == ["RunStarted", *["ToolCallDeclared"] * 3, *["ToolCallFailed"] * 3, "RunStopped"]
+        await settled_honestly(talk, ended.report.history)
+
+
+async def settled_honestly(talk: Talk, history: History) -> None:
+    """Check that no call of the batch ran or is without its result, and that the log needs no repair for it."""
+    assert talk.ledger.ran == []
+    assert await talk.holder() == (None, None)
+    assert history == (await talk.conversations.history("c")).unwrap()
+    settled = [entry.record for entry in await talk.log() if isinstance(entry.record, ResultSettled)]
+    assert {record.key.call: record.outcome for record in settled} == dict.fromkeys("asp", ToolRejected("not-started"))
+    (await talk.run(agent_with(TOOLS).on(ScriptedModel(say("on"))))).unwrap()
+    assert not [entry for entry in await talk.log() if isinstance(entry.record, RepairAnnotated)]
+
+
+@pytest.mark.parametrize(
+    ("decision", "refused"),
+    [
+        ("yes", InvalidId("decision", "it is neither Approved nor Denied")),
+        (None, InvalidId("decision", "it is neither Approved nor Denied")),
+        (Deferred(), InvalidId("decision", "it is neither Approved nor Denied")),
+        (Approved("ada", covers="all"), InvalidId("decision", "it covers neither the call nor the tool")),  # type: ignore[arg-type]
+        (Denied("ada", "\ud800"), InvalidId("decision", "its reason holds half of a character")),
+        (Denied("ada", None), InvalidId("decision", "its reason is no text")),  # type: ignore[arg-type]
+        (Approved("\ud800"), InvalidId("approver", "it holds a character that cannot be printed")),
+        (Approved(""), InvalidId("approver", "it is empty")),
+    ],
+)
+@pytest.mark.parametrize("kind", STORES)
+async def test_what_is_no_decision_is_refused_and_the_run_stays_suspended(
+    kind: str, decision: Any, refused: InvalidId, tmp_path: Path
+) -> None:
+    async with talking(Place(kind, tmp_path)) as talk:
+        waiting = await suspended(talk)
+        log = await talk.log()
+        given = {"s": decision, "p": Approved("ada")}
+        ended = await talk.rt.resume(agent_with(TOOLS).on(ScriptedModel()), waiting, given)
+        assert ended.failure().cause == ConversationFailed(refused)
+        digest = waiting.shown()["s"]
+        outside = await talk.conversations.decide("c", waiting.run, "s", decision, digest)
+        assert outside == Failure(refused)
+        assert (await talk.log(), talk.ledger.ran) == (log, [])
+        assert await talk.holder() == (waiting.run, "suspended")
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("kind", STORES)
+async def test_a_resume_that_is_in_doubt_is_found_or_done_again_and_the_bodies_run_once(
+    kind: str, kept: bool, tmp_path: Path
+) -> None:
+    async with talking(Place(kind, tmp_path), over=lambda store: Doubtful(store, "resumed", kept=kept)) as talk:
+        waiting = await suspended(talk)
+        ended = await talk.rt.resume(agent_with(TOOLS).on(ScriptedModel(say("done"))), waiting, YES)
+        assert ended.unwrap().output == "done"
+        assert sorted(talk.ledger.ran) == ["a", "p", "s"]
+        assert [id_ for id_ in await talk.ids() if id_.startswith("resumed")] == [f"resumed:{waiting.run}/1"]
+        assert await talk.holder() == (None, None)
+
+
+@pytest.mark.parametrize("kind", STORES)
+async def test_a_resume_in_doubt_that_another_one_won_runs_nothing(kind: str, tmp_path: Path) -> None:
+    """Both write the very same record; only the owner's number tells whose the run is."""
+    first = asyncio.Event()
+
+    class Overtaken(Doubtful):
+        async def write(self, *statements: Statement) -> Any:
+            if self.left and self.concerns(statements):
+                self.left = False
+                first.set()
+                await asyncio.wait_for(won.wait(), 60)
+                return Failure(StoreUnavailable("lost", in_doubt=True))
+            return await self.store.write(*statements)
+
+    won = asyncio.Event()
+    async with talking(Place(kind, tmp_path), over=lambda store: Overtaken(store, "resumed", kept=False)) as talk:
+        waiting = await suspended(talk)
+        late = asyncio.create_task(talk.conversations.resume("c", waiting.run))
+        await first.wait()
+        (await talk.conversations.resume("c", waiting.run)).unwrap()
+        won.set()
+        assert await late == Failure(AlreadyDecided("c", waiting.run))
+
+
+@pytest.mark.parametrize("kind", STORES)
+async def test_the_time_that_a_run_took_before_counts_when_it_is_resumed(kind: str, tmp_path: Path) -> None:
+    clock = VirtualClock()
+
+    @tool(needs_approval=True)
+    async def wait(call: Word, ok: Try[Never], ledger: Ledger) -> str:
+        """Take a while."""
+        await clock.advance(11)
+        ledger.ran.append(call.text)
+        return "waited"
+
+    async with talking(Place(kind, tmp_path), clock=clock) as talk:
+        agent = agent_with(wait, max_duration=100)
+        model = Listener(call_tool("wait", text="a", id="a"), during={1: lambda: clock.advance(90)})
+        waiting = (await talk.run(agent.on(model))).failure().cause
+        ended = await talk.rt.resume(agent.on(ScriptedModel()), waiting, {"a": Approved("ada")})
+        assert ended.failure().cause == PolicyExceeded("duration")
+        assert talk.ledger.ran == []
+        assert (await talk.conversations.history("c")).unwrap() == ended.failure().report.history
