@@ -51,8 +51,8 @@ def unit(conversation: str, expected: int) -> list[Statement]:
     return [Statement(move, (conversation, end, f"batch-{end}", expected), rows=1), *records]
 
 
-async def write(path: Path, pipe: int) -> None:
-    """Append to all conversations for ever, and tell what was answered."""
+async def write(path: Path, pipe: int, losing: bool) -> None:
+    """Append to all conversations for ever, and tell what was answered; maybe beside one whose units are refused."""
     async with try_build(sqlite_store(path)) as built:
         if isinstance(built, Failure):
             tell(pipe, f"failed to open: {built.failure()!r}")
@@ -74,9 +74,21 @@ async def write(path: Path, pipe: int) -> None:
                 head += BATCH
                 tell(pipe, f"ok {conversation} {head}")
 
+        async def lose() -> None:
+            """Be refused for ever, after a first statement that is undone; what shares its commit is done again."""
+            start = "INSERT INTO conversation (id, created, head_seq, head_digest) VALUES ($1, 0, 0, '')"
+            move = "UPDATE conversation SET head_seq = 1 WHERE id = 'nowhere'"
+            while True:
+                answer = await store.write(Statement(start, ("undone",)), Statement(move, rows=1))
+                if answer != Failure(Unmet(1)):
+                    tell(pipe, f"failed to be refused: {answer!r}")
+                    return
+
         async with anyio.create_task_group() as group:
             for number in range(CONVERSATIONS):
                 group.start_soon(append, f"c{number}")
+            if losing:
+                group.start_soon(lose)
 
 
 Failpoint = tuple[str, int]
@@ -111,7 +123,7 @@ def kill_one(path: Path, failpoint: Failpoint | None, before: bool, moment: floa
     async def main(pipe: int) -> None:
         if failpoint is not None:
             die_at(failpoint, before, pipe)
-        await write(path, pipe)
+        await write(path, pipe, losing=failpoint is not None or moment > LONGEST / 2)
 
     return fork(main, moment if failpoint is None else 1.0)
 
@@ -130,6 +142,8 @@ def wrong_with(path: Path, answered: dict[str, int]) -> list[str]:
         if not tables:
             return [*found, *(["an answered batch is lost"] if answered else [])]
         heads = dict(connection.execute("SELECT id, head_seq FROM conversation"))
+        if "undone" in heads:
+            found.append("a unit that was refused is there")
         logs = {
             conversation: (first, last, count)
             for conversation, first, last, count in connection.execute(

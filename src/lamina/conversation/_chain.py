@@ -19,7 +19,7 @@ from lamina.conversation.port import LONGEST_BATCH
 from lamina.effect import Value
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.define(eq=False, repr=False)
 class Batch(Value):
     """Records that are committed together.
 
@@ -53,17 +53,20 @@ def chain(body: bytes, previous: str) -> str:
 
 def body_of(rows: Iterable[tuple[str, str, int, bytes]]) -> bytes:
     """Give the canonical JSON of a batch, from the id, kind, version and canonical payload of each record."""
-    return b"[%b]" % b",".join(
-        [
-            b'{"id":%b,"kind":%b,"payload":%b,"version":%d}' % (dump(id_), _kind(kind), payload, version)
-            for id_, kind, version, payload in rows
-        ]
-    )
+    made: list[bytes] = []
+    for id_, kind, version, payload in rows:
+        made += (b',{"id":', dump(id_), _described(kind), payload, _ended(version))
+    return b"[%b]" % b"".join(made)[1:]
 
 
 @lru_cache(maxsize=64)
-def _kind(kind: str) -> bytes:
-    return dump(kind)
+def _described(kind: str) -> bytes:
+    return b',"kind":%b,"payload":' % dump(kind)
+
+
+@lru_cache(maxsize=64)
+def _ended(version: int) -> bytes:
+    return b',"version":%d}' % version
 
 
 def make_batch(records: Sequence[Record], run: str | None) -> Batch | RecordRefused:

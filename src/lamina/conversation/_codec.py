@@ -43,7 +43,7 @@ VERSION = 1
 """The form of every record in this release."""
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.define(eq=False, repr=False)  # not frozen: one is made for each record, and that takes half as long
 class Written(Value):
     """A record as a store keeps it.
 
@@ -78,10 +78,12 @@ def write_record(record: Record) -> Written:
     if write is None:
         raise Refused("it is of an unknown kind")
     value = write(record)
-    payload = dump_as_given(value)
+    canonical = dump(value)
+    # A form that was written in order, and holds nothing of unknown form, is canonical as it is.
+    payload = canonical if kind in _IN_ORDER else dump_as_given(value)
     if len(payload) > LARGEST_RECORD:
         raise Refused(f"it has more than {LARGEST_RECORD} bytes")
-    return Written(stored_id(record.id), kind.__name__, payload, dump(value), record)
+    return Written(stored_id(record.id), kind.__name__, payload, canonical, record)
 
 
 def knows(kind: str, version: int) -> bool:
@@ -173,11 +175,11 @@ def _write_started(record: CallStarted) -> Any:
     ):
         return _write_plain(record)
     return {
-        "key": _write_key(key),
-        "arguments_digest": digest,
-        "approved_by": by,
         "approval_id": asked,
+        "approved_by": by,
+        "arguments_digest": digest,
         "execution": record.execution,
+        "key": {"call": key.call, "run": key.run, "turn": key.turn},
     }
 
 
@@ -233,6 +235,7 @@ _WRITERS: dict[type[object], Callable[[Any], Any]] = {
     ResultSettled: _write_settled,
     RunSuspended: _write_suspended,
 }
+_IN_ORDER = frozenset({CallStarted, TurnAdvanced})
 _READERS: dict[str, Callable[[object], Record]] = {
     **{kind.__name__: _reader(kind) for kind in _KINDS},
     ResponseDeclared.__name__: _read_declared,

@@ -42,7 +42,8 @@ class StoredRunLog(RunLog):
         self._tail = tail
         self._over: Over = None
         self._in_doubt: dict[str, tuple[Tail, Over]] = {}  # by the digest that the log has once one is there
-        self._lock = anyio.Lock(fast_acquire=True)
+        self._appending = False
+        self._free: anyio.Event | None = None  # there while an append waits for another
 
     @property
     def tail(self) -> Tail:
@@ -63,14 +64,17 @@ class StoredRunLog(RunLog):
         batch = make_batch(records, self.run)
         if isinstance(batch, RecordRefused):
             return Failure(JournalFailed(batch.record, batch.why))
-        try:
-            self._lock.acquire_nowait()  # nearly always: only calls that run side by side append at once
-        except anyio.WouldBlock:
-            await self._lock.acquire()
+        while self._appending:  # seldom: only calls that run side by side append at once
+            self._free = self._free or anyio.Event()
+            await self._free.wait()
+        self._appending = True
         try:
             return await self._append(batch)
         finally:
-            self._lock.release()
+            self._appending = False
+            if self._free is not None:
+                self._free.set()
+                self._free = None
 
     async def renew(self) -> Result[None, JournalFailed]:
         """Keep the conversation for another lease."""

@@ -6,7 +6,7 @@ again is known for what it is. A record that holds what a model or a person said
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import attrs
 
@@ -319,16 +319,17 @@ Record: TypeAlias = (
 )
 
 
-_OF_A_CALL = (ResultSettled, CallStarted, ApprovalDecided)
-_OF_THE_CONVERSATION = (ConversationCreated, ConversationForked, RepairAnnotated)
+_OF_A_CALL = frozenset({ResultSettled, CallStarted, ApprovalDecided})
+_OF_THE_CONVERSATION = frozenset({ConversationCreated, ConversationForked, RepairAnnotated})
 
 
 def run_of(record: Record) -> str | None:
     """Give the run that a record belongs to; None for what belongs to the conversation."""
-    if isinstance(record, _OF_A_CALL):
-        return record.key.run
-    if isinstance(record, ApprovalRequested):
-        return record.request.key.run
-    if isinstance(record, _OF_THE_CONVERSATION):
+    kind = type(record)
+    if kind in _OF_A_CALL:
+        return cast("CallStarted", record).key.run
+    if kind is ApprovalRequested:
+        return cast("ApprovalRequested", record).request.key.run
+    if kind in _OF_THE_CONVERSATION:
         return None
-    return record.run
+    return cast("RunBegan", record).run

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
-from lamina.engine._declare import readable
-from lamina.schema import canonical_json
+from lamina.schema import canonical_json, canonical_text
 
 
 def digest_of(arguments: str) -> str:
     """Give the SHA-256 of arguments as canonical JSON, hexadecimal: white space and key order do not count."""
-    return hashlib.sha256(canonical_json(readable(arguments))).hexdigest()
+    canonical = canonical_text(arguments or "{}")
+    if canonical is None:  # no JSON: then it is a text
+        canonical = canonical_json(arguments)
+    return hashlib.sha256(canonical).hexdigest()

@@ -3,7 +3,7 @@
 from lamina.schema._codec import Codec, codec
 from lamina.schema._encoded import Encoded
 from lamina.schema._inline import inline_defs
-from lamina.schema._json import JsonLimits, JsonValue, canonical_json, is_json
+from lamina.schema._json import JsonLimits, JsonValue, canonical_json, canonical_text, is_json
 from lamina.schema._mismatch import Mismatch
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "JsonValue",
     "Mismatch",
     "canonical_json",
+    "canonical_text",
     "codec",
     "inline_defs",
     "is_json",

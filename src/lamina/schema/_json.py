@@ -13,7 +13,7 @@ import orjson
 from typing_extensions import TypeAliasType
 
 from lamina.effect import Value
-from lamina.schema._mismatch import bad
+from lamina.schema._mismatch import Bad, bad
 
 JsonValue = TypeAliasType("JsonValue", "dict[str, JsonValue] | list[JsonValue] | str | int | float | bool | None")
 """Whatever JSON can say, as plain Python values."""
@@ -220,6 +220,24 @@ def canonical_json(value: JsonValue) -> bytes:
     """
     if not is_json(value):
         _refuse()
+    return _in_order(value)
+
+
+def canonical_text(text: str) -> bytes | None:
+    """Give the canonical form of a JSON text (see `canonical_json`), read once; None where it is none.
+
+    Example:
+        >>> canonical_text('{"b": 1, "a": 2}'), canonical_text("{")
+        (b'{"a":2,"b":1}', None)
+    """
+    try:
+        value = parse(text, DEFAULT_LIMITS)
+    except Bad:
+        return None
+    return _in_order(value) if is_json(value) else None
+
+
+def _in_order(value: JsonValue) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # an integer beyond 64 bits

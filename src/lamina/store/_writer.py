@@ -10,6 +10,7 @@ Laws that hold here:
 from __future__ import annotations
 
 import sqlite3
+from collections import deque
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -22,7 +23,7 @@ from lamina.effect import log
 from lamina.store._post import Loop, Waiter
 from lamina.store._sqlite_file import SqliteFile
 from lamina.store._sqlite_units import Outcome, commit
-from lamina.store.port import Statement, StoreCorrupt, StoreError, StoreUnavailable
+from lamina.store.port import Statement, StatementError, StoreCorrupt, StoreError, StoreUnavailable
 
 COMMIT_BYTES = 16 * 1024 * 1024
 """No unit is added to a commit that has this many bytes already."""
@@ -61,7 +62,9 @@ class Writer:
         self._loop = loop
         self._group = group
         self._places = anyio.Semaphore(limit, fast_acquire=True)
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[list[Job] | None] = SimpleQueue()
+        self._taken: deque[Job] = deque()  # the thread's own, until it has ended
+        self._last = False
         self._gathered: list[Job] = []
         self._opened = anyio.Event()
         self._answer: Result[None, StoreError] = Success(None)
@@ -114,9 +117,10 @@ class Writer:
         await self._ended.wait()
 
     def _hand_over(self) -> None:
-        for job in self._gathered:
-            self._jobs.put(job)
-        self._gathered = []
+        # All at once: the first of many would wake the thread, which then fights for the interpreter with this loop.
+        if self._gathered:
+            self._jobs.put(self._gathered)
+            self._gathered = []
 
     def _settle(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
@@ -152,21 +156,27 @@ class Writer:
 
     def _take(self) -> list[Job]:
         """Wait for a job, and give it with those that are behind it; nothing when the store is closed."""
-        job = self._jobs.get()
-        if job is None:
-            return []
-        jobs, size = [job], job.size
-        while len(jobs) < self._group and size < COMMIT_BYTES:
-            try:
-                job = self._jobs.get_nowait()
-            except Empty:
-                break
-            if job is None:
-                self._jobs.put(None)  # nothing comes behind it
-                break
+        self._receive(wait=not self._taken)
+        jobs: list[Job] = []
+        size = 0
+        while self._taken and len(jobs) < self._group and size < COMMIT_BYTES:
+            job = self._taken.popleft()
             jobs.append(job)
             size += job.size
         return jobs
+
+    def _receive(self, *, wait: bool) -> None:
+        """Take what was handed over, all that is there; nothing comes behind a `None`."""
+        while not self._last:
+            try:
+                handed = self._jobs.get(block=wait)
+            except Empty:
+                return
+            if handed is None:
+                self._last = True
+            else:
+                self._taken += handed
+                wait = False
 
     def _carry_out(self, connection: sqlite3.Connection, jobs: Sequence[Job]) -> None:
         if not jobs:
@@ -177,7 +187,9 @@ class Writer:
             outcomes = commit(connection, [job.statements for job in jobs])
         for job, outcome in zip(jobs, outcomes, strict=True):
             job.outcome = outcome
-            self._corrupt |= isinstance(outcome, Failure) and isinstance(outcome.failure(), StoreCorrupt)
+            # Most succeed, which is quick to see; to see that one is no `Failure`, an abstract class, is not.
+            if not isinstance(outcome, Success | StatementError):
+                self._corrupt |= isinstance(outcome.failure(), StoreCorrupt)
 
     def _over(self) -> None:
         """In the loop: nothing is written any more, and nobody is left waiting."""
@@ -185,10 +197,12 @@ class Writer:
         self._hand_over()
         self._opened.set()
         self._ended.set()
-        while not self._jobs.empty():
-            if (job := self._jobs.get()) is not None:
-                job.outcome = Failure(StoreUnavailable("closed"))
-                self._settle([job])
+        self._receive(wait=False)
+        left = list(self._taken)
+        self._taken.clear()
+        for job in left:
+            job.outcome = Failure(StoreUnavailable("closed"))
+        self._settle(left)
 
 
 def _close(connection: sqlite3.Connection) -> None:

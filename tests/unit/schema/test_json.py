@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from returns.result import Failure, Success
 
-from lamina.schema import JsonLimits, JsonValue, canonical_json, codec, is_json
+from lamina.schema import JsonLimits, JsonValue, canonical_json, canonical_text, codec, is_json
 
 ANY = codec(JsonValue)
 
@@ -139,6 +139,21 @@ def test_canonical_json_depends_on_the_value_only() -> None:
 def test_canonical_json_refuses_what_is_no_json(value: Any) -> None:
     with pytest.raises(ValueError, match="JSON values only"):
         canonical_json(value)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"b":1,"a":[2.5,null]}', " {} ", "1.0", '"é"', "9" * 20, "[" * 64 + "]" * 64, '"\\u0000"']
+)
+def test_canonical_text_is_what_canonical_json_gives_of_the_value(text: str) -> None:
+    assert canonical_text(text) == canonical_json(codec(JsonValue).decode_json(text).unwrap())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", '{"x":1,"x":2}', "NaN", "1e400", "1" * 400, '"\\ud800"', "\ud800", "[" * 65 + "]" * 65]
+)
+def test_canonical_text_is_of_json_only(text: str) -> None:
+    assert isinstance(codec(JsonValue).decode_json(text), Failure)
+    assert canonical_text(text) is None
 
 
 @pytest.mark.parametrize("wrong", [{"max_bytes": 0}, {"max_depth": 0}, {"max_depth": 201}])

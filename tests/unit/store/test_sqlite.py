@@ -184,8 +184,38 @@ async def test_what_waits_for_the_disk_shares_the_next_commit(tmp_path: Path, ex
             assert await ids(store) == []
             executed.gate.set()
         assert executed.statements.count("COMMIT") == 2
-        assert executed.statements.count("SAVEPOINT") == 100
+        assert executed.statements.count("SAVEPOINT") == 0
         assert len(await ids(store)) == 101
+
+
+async def test_a_refused_unit_takes_no_other_with_it(tmp_path: Path, executed: Executed) -> None:
+    answers: dict[str, Any] = {}
+    async with opened(sqlite_store(tmp_path / "store.db")) as store:
+        executed.at_gate.clear()
+        executed.gate.clear()
+
+        async def write(name: str, *statements: Statement) -> None:
+            answers[name] = await store.write(*statements)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(store.write, start("first"))
+            await reached(executed.at_gate)
+            executed.statements.clear()
+            group.start_soon(write, "before", start("c0"))
+            group.start_soon(write, "taken", start("c1"), start("first"))
+            group.start_soon(write, "missing", start("c2"), Statement(MOVE, ("missing",), 1))
+            group.start_soon(write, "after", start("c3"), Statement(MOVE, ("c3",), 1))
+            await anyio.wait_all_tasks_blocked()
+            executed.gate.set()
+        assert answers == {
+            "before": Success(((),)),
+            "taken": Failure(Unmet(1)),
+            "missing": Failure(Unmet(1)),
+            "after": Success(((), ())),
+        }
+        assert await ids(store) == ["c0", "c3", "first"]
+        assert executed.statements.count("SAVEPOINT") == 4, "they were not done again with savepoints"
+        assert executed.statements.count("COMMIT") == 1
 
 
 @pytest.mark.parametrize(("group_of", "commits"), [(1, 101), (10, 11), (64, 3)])
@@ -225,7 +255,7 @@ async def test_a_full_queue_makes_writers_wait(tmp_path: Path, executed: Execute
                 group.start_soon(store.write, start(f"c{number:02}"))
             await reached(executed.at_gate)
             await anyio.wait_all_tasks_blocked()
-            assert store._writer._jobs.qsize() <= 5  # type: ignore[attr-defined]
+            assert store._writer._places.statistics().tasks_waiting == 15  # type: ignore[attr-defined]
             executed.gate.set()
         assert len(await ids(store)) == 20
 
@@ -235,7 +265,7 @@ async def test_a_full_queue_makes_writers_wait(tmp_path: Path, executed: Execute
 
 @pytest.mark.parametrize("at", ["BEGIN IMMEDIATE", "SAVEPOINT unit", "RELEASE unit", "COMMIT"])
 async def test_what_fails_for_all_is_tried_for_each(tmp_path: Path, executed: Executed, at: str) -> None:
-    answers = await several_when(tmp_path, executed, at, sqlite3.SQLITE_FULL)
+    answers = await several_when(tmp_path, executed, at, sqlite3.SQLITE_FULL, refused=at.endswith("unit"))
     if at == "BEGIN IMMEDIATE":
         assert {str(answer) for answer in answers} == {"<Failure: The store has no space left.>"}
     else:
@@ -248,12 +278,12 @@ async def test_an_io_error_at_the_commit_leaves_it_in_doubt(tmp_path: Path, exec
 
 
 async def test_an_io_error_before_it_does_not(tmp_path: Path, executed: Executed) -> None:
-    answers = await several_when(tmp_path, executed, "SAVEPOINT unit", sqlite3.SQLITE_IOERR_WRITE)
+    answers = await several_when(tmp_path, executed, "SAVEPOINT unit", sqlite3.SQLITE_IOERR_WRITE, refused=True)
     assert answers == [Failure(StoreUnavailable("io"))] * 5
 
 
-async def several_when(tmp_path: Path, executed: Executed, at: str, code: int) -> list[Any]:
-    """Give what five writers are told that share a commit in which something fails."""
+async def several_when(tmp_path: Path, executed: Executed, at: str, code: int, *, refused: bool = False) -> list[Any]:
+    """Give what five writers are told that share a commit in which something fails; beside a refused one, if asked."""
     answers: list[Any] = []
     async with opened(sqlite_store(tmp_path / "store.db")) as store:
 
@@ -267,6 +297,8 @@ async def several_when(tmp_path: Path, executed: Executed, at: str, code: int) -
             await reached(executed.at_gate)
             for number in range(5):
                 group.start_soon(write, number)
+            if refused:  # only then savepoints are needed
+                group.start_soon(store.write, start("first"))
             await anyio.wait_all_tasks_blocked()
             executed.fail_next(at, code)
             executed.gate.set()
