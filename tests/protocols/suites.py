@@ -13,6 +13,7 @@ import select
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -26,8 +27,9 @@ from tests.protocols.judging import BASELINE, Ended, read_baseline, scenarios_of
 
 KNOWN = read_baseline(BASELINE.read_text(encoding="utf-8"))
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
+PEERS = 7
 SURFACE = (sys.executable, str(HERE / "conformance_surface.py"))
-CLIENT = f"{sys.executable} {HERE / 'conformance_client.py'}"
+CLIENT, CALL = str(HERE / "conformance_client.py"), str(HERE / "conformance_call.py")
 
 
 class Place:
@@ -110,6 +112,44 @@ def _of_official(name: str, side: str, said: str, most: int) -> Ended:
     return Ended(name, passed, failed, side, missing)
 
 
+@contextmanager
+def playing() -> Generator[str]:
+    """Have our client ready, and give the command that the suite runs for each scenario."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/client"
+        process = subprocess.Popen([sys.executable, CLIENT, path], stdout=subprocess.PIPE, text=True)
+        try:
+            assert process.stdout is not None
+            if process.stdout.readline().strip() != "listening":
+                raise RuntimeError("the client did not begin to listen")
+            yield f"{sys.executable} -S {CALL} {path}"
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def client_suite(place: Place) -> list[Ended]:
+    """Run all scenarios for clients, of each era, against our client; one that fails in the crowd is tried alone."""
+    ended: list[Ended] = []
+    with playing() as command:
+        for version, most in ((LEGACY, 19), (MODERN, 33)):
+            common = ("client", "--command", command, "--spec-version", version, "--timeout", "60000")
+            common = (*common, "--output-dir", str(place.folder / "out"))
+            _, said = place.conformance(*common, "--suite", "all", limit=150)
+            passed, failed = scenarios_of(said)
+            for name in tuple(failed):
+                code, alone = place.conformance(*common, "--scenario", name)
+                if code == 0:
+                    passed, _ = passed + 1, failed.pop(name)
+                elif name not in KNOWN.get("client", {}):
+                    print(alone)
+            missing = most - passed - len(failed)
+            if missing:
+                print(said)
+            ended.append(Ended(f"client {version}", passed, failed, "client", missing))
+    return ended
+
+
 # --- peers of our server --------------------------------------------------------------------------------------------
 
 
@@ -187,6 +227,16 @@ def typescript(place: Place) -> list[Ended]:
     return ended
 
 
+def peers(place: Place) -> list[Ended]:
+    """Let our client list and call servers that others wrote, and ours, which speaks both eras."""
+    code, said = place.run(sys.executable, str(HERE / "calling_peers.py"), str(place.bin))
+    lines = [line for line in said.splitlines() if line.startswith('{"name"')]
+    ended = [_of_peer(f"our client, {json.loads(line)['name']}", code, line) for line in lines]
+    if code != 0 or len(ended) != PEERS:
+        ended.append(Ended("our client", 0, {"all of it": f"exit code {code}: {said[-2_000:]}"}))
+    return ended
+
+
 def _of_peer(name: str, code: int, said: str) -> Ended:
     try:
         seen = json.loads(said.strip().splitlines()[-1])
@@ -199,8 +249,10 @@ def _of_peer(name: str, code: int, said: str) -> Ended:
 
 SUITES: dict[str, Callable[[Place], list[Ended]]] = {
     "server": server_suite,
+    "client": client_suite,
     "inspector": inspector,
     "typescript": typescript,
+    "peers": peers,
 }
 
 
@@ -210,6 +262,7 @@ def main(folder: str, names: Sequence[str]) -> int:
         print(f"there is no suite {', '.join(unknown)}: {', '.join(SUITES)}")
         return 2
     place, ended = Place(Path(folder).resolve()), list[Ended]()
+    shutil.rmtree(place.folder / "out", ignore_errors=True)
     for name in names or SUITES:
         begun = time.monotonic()
         ended += SUITES[name](place)

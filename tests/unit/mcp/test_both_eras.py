@@ -24,7 +24,11 @@ from lamina.mcp import (
 )
 from tests.unit.mcp.world import QUICK, SERVERS, noted, program
 
-ERAS = [pytest.param("legacy", "2025-11-25", id="2025"), pytest.param("auto", "2026-07-28", id="2026")]
+ERAS = [
+    pytest.param("legacy", "2025-11-25", id="2025"),
+    pytest.param("auto", "2026-07-28", id="2026"),
+    pytest.param("2026-07-28", "2026-07-28", id="2026-said"),
+]
 
 
 async def who(question: Elicitation) -> Elicited:
