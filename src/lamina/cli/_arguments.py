@@ -69,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
 
     _add_serve(commands)
     _add_contract(commands)
+    _add_mcp(commands)
     _add_sessions(commands)
     _add_approvals(commands)
     return root
@@ -95,6 +96,31 @@ def _add_serve(commands: _Commands) -> None:
     less.add_argument("--list-all", action="store_true", help="list what is not available now, too")
     less.add_argument("--read-tools", action="store_true", help="offer each resource as a tool, too")
     less.add_argument("--inline-defs", action="store_true", help="write schemas without references")
+
+
+def _add_mcp(commands: _Commands) -> None:
+    root = commands.add_parser("mcp", help="list what an MCP server offers, and call its tools")
+    verbs = root.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for word, text in (("list", "show who a server is, and its tools"), ("call", "call one tool")):
+        verb = verbs.add_parser(word, help=text)
+        where = verb.add_mutually_exclusive_group(required=True)
+        where.add_argument("--stdio", metavar="COMMAND", help="a program to run, with its arguments, in quotes")
+        where.add_argument("--url", metavar="URL", help="where it is reached: http://127.0.0.1:8000/mcp")
+        verb.add_argument("--protocol", choices=("auto", "legacy"), default="auto", help="legacy: with a handshake")
+        verb.add_argument(
+            "--timeout", type=_patience, metavar="S", help="seconds to connect (30), and for the call (60)"
+        )
+        verb.add_argument(
+            "--env", action="append", default=[], metavar="NAME[=VALUE]", help="let the program have a variable"
+        )
+        verb.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="send it each time")
+        verb.add_argument("--bearer-env", metavar="NAME", help="the variable that holds the token to send")
+        verb.add_argument("--json", action="store_true", help="print one JSON text a line")
+        verb.add_argument("--log", type=Path, metavar="FILE", help="append what is logged to a file")
+        if word == "call":
+            verb.add_argument("tool", metavar="TOOL", help="its name, as list shows it")
+            verb.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE", help="a text, or else JSON")
+            verb.add_argument("--arguments", metavar="JSON", help="all arguments as an object; - reads it")
 
 
 def _add_contract(commands: _Commands) -> None:
@@ -201,6 +227,13 @@ def _seconds(text: str) -> float:
     if not 0 <= number <= 3_600:
         raise argparse.ArgumentTypeError("a number of seconds from 0 to 3600 is wanted")
     return number
+
+
+def _patience(text: str) -> float:
+    seconds = _seconds(text)
+    if not seconds:
+        raise argparse.ArgumentTypeError("more than 0 seconds are wanted")
+    return seconds
 
 
 def _position(text: str) -> int:

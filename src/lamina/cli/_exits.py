@@ -8,7 +8,7 @@ OK: Final = 0
 """All went well."""
 FAILED: Final = 1
 """The run ended without an answer; of `check`, the application has problems; of `contract --check`, the file differs;
-of `sessions` and `approvals`, the store does not have what was asked for, or it is decided already."""
+of `sessions`, `approvals` and `mcp`, what was asked for is not there, is decided already, or failed."""
 USAGE: Final = 2
 """The command line, the application or the environment is not as it has to be; nothing was run."""
 SUSPENDED: Final = 3
@@ -36,6 +36,6 @@ class UsageError(Exception):
 
 
 class Refused(UsageError):
-    """What the store says no to: there is no such session, it is in use, or it was decided already."""
+    """What a store or a server says no to: there is no such session or tool, it is in use, or was decided already."""
 
     code = FAILED

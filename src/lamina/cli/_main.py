@@ -90,6 +90,10 @@ def _command(options: argparse.Namespace) -> int:
         from lamina.cli._serve import serve
 
         return serve(options)
+    if options.command == "mcp":
+        from lamina.cli._remote import mcp
+
+        return mcp(options)
     if options.command == "contract":
         from lamina.cli._contract import contract
 
