@@ -33,15 +33,15 @@ from lamina.cli._screen import Screen
 from lamina.effect import ConstructionError, log, message_of, tag_of
 from lamina.mcp import (
     INHERITED,
+    ConnectionLimits,
     McpCall,
     McpCallError,
     McpConnections,
-    McpLimits,
-    McpServer,
     McpToolFailed,
     RemoteResult,
     RemoteServer,
     RemoteTool,
+    ServerSpec,
     connect,
     http_server,
     stdio_server,
@@ -72,9 +72,9 @@ def mcp(options: argparse.Namespace) -> int:
     return _with(server, lambda found, connected: _call(found, connected, options, given))
 
 
-def _server(options: argparse.Namespace) -> McpServer:
+def _server(options: argparse.Namespace) -> ServerSpec:
     seconds = options.timeout
-    limits = McpLimits(reconnects=0)
+    limits = ConnectionLimits(reconnects=0)
     if seconds is not None:
         limits = attrs.evolve(limits, connect=seconds, discovery=seconds, call=seconds)
     if options.url is not None:
@@ -103,7 +103,7 @@ def _server(options: argparse.Namespace) -> McpServer:
     return stdio_server(name, words[0], *words[1:], env=env, inherit=inherit, limits=limits, protocol=options.protocol)
 
 
-def _http(options: argparse.Namespace, limits: McpLimits) -> McpServer:
+def _http(options: argparse.Namespace, limits: ConnectionLimits) -> ServerSpec:
     url: str = options.url
     host = _host_of(url)
     if host is None:
@@ -139,7 +139,7 @@ def _name_of(text: str) -> str:
     return name if any(one.isalpha() for one in name) else "server"
 
 
-def _with(server: McpServer, work: _Work) -> int:
+def _with(server: ServerSpec, work: _Work) -> int:
     async def main() -> int:
         async with connect(server) as connected:
             if isinstance(connected, Failure):
