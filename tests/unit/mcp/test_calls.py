@@ -164,6 +164,7 @@ async def test_what_is_no_message_is_passed_over() -> None:
     assert texts(result) == "after it"
 
 
+@pytest.mark.anyio
 async def test_a_server_that_dies_under_a_call_leaves_it_unknown_and_comes_back(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     async with connect(raw(notes=notes)) as connected:
@@ -223,6 +224,7 @@ async def test_a_server_that_closes_its_output_is_lost() -> None:
     assert result.failure() == McpOutcomeUnknown("raw", "close_out", "it closed its input or its output")
 
 
+@pytest.mark.anyio
 async def test_a_call_has_its_time_and_the_server_is_told(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     async with connect(raw(notes=notes)) as connected:
@@ -239,6 +241,7 @@ async def test_a_call_that_may_be_repeated_and_is_late_had_no_effect_that_matter
     assert result.failure() == McpTimedOut("raw", "hang", 0.2)
 
 
+@pytest.mark.anyio
 async def test_a_caller_that_is_cancelled_leaves_and_the_server_stops(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     async with connect(raw(notes=notes)) as connected:

@@ -200,6 +200,7 @@ async def test_a_server_that_does_not_read_is_lost(tmp_path: Path) -> None:
 # --- the end ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.anyio
 async def test_no_process_is_left_when_all_is_well(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     async with connect(raw(notes=notes)):
@@ -209,6 +210,7 @@ async def test_no_process_is_left_when_all_is_well(tmp_path: Path) -> None:
     assert not alive(pid)
 
 
+@pytest.mark.anyio
 async def test_one_that_does_not_want_to_end_is_killed_with_its_children(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     async with connect(raw("stubborn", notes=notes, limits=SHORT)):
