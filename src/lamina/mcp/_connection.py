@@ -19,7 +19,7 @@ import anyio
 from returns.result import Failure, Result, Success
 
 from lamina.effect import Clock, log
-from lamina.mcp._discovery import Catalogue, discover, introduce
+from lamina.mcp._discovery import Catalogue, discover
 from lamina.mcp._errors import (
     McpCallError,
     McpConnectError,
@@ -146,8 +146,6 @@ class Connection:
             with anyio.CancelScope(deadline=anyio.current_time() + self.server.limits.connect) as scope:
                 self._connecting = scope
                 async with self._client(transport) as client:
-                    if self.server.protocol not in ("auto", "legacy"):
-                        await introduce(client, self.server.protocol)
                     scope.deadline = NEVER
                     read = await self._discovered(client)
                     self._connecting = None

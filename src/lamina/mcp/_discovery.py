@@ -35,18 +35,6 @@ class Catalogue:
     refused: Mapping[str, str]
 
 
-async def introduce(client: Client, version: str) -> None:
-    """Ask a server who it is and what it can do, which the SDK leaves out for a version that is given.
-
-    Raises:
-        MCPError: It refuses, or does not speak that version.
-    """
-    from mcp_types import DiscoverResult
-
-    told = await client.session.send_discover(version)
-    client.session.adopt(DiscoverResult.model_validate(told))
-
-
 async def discover(client: Client, server: ServerSpec) -> Result[Catalogue, McpDiscoveryFailed]:
     """Read every page of the list; a cursor that comes again, or a list without end, is a failure.
 
