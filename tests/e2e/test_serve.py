@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import signal
 import socket
 from pathlib import Path
@@ -163,8 +164,18 @@ async def test_a_client_that_dies_ends_its_server_and_its_calls(waiting: Path) -
         server.write(INITIALIZE, call("write"))
         await server.read()
         await server.until("write has begun")
-        server.process._transport.close()  # type: ignore[attr-defined]  # all its pipes, and the process
-        await server.process.wait()
+        server.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]  # nobody reads
+        server.process.stdin.close()  # type: ignore[union-attr]
+        await server.until("write has ended")
+        assert await server.process.wait() == 0
+
+
+def test_an_input_that_is_closed_is_one_line() -> None:
+    command = shlex.join([*LAMINA, "serve", *TODO, "--mcp", "stdio"])
+    done = run_lamina(command=("bash", "-c", f"{command} <&-"))
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "lamina: Standard input or output is closed; the protocol is spoken over them.\n"
 
 
 async def test_a_client_that_dies_over_http_leaves_the_others_alone(waiting: Path) -> None:
