@@ -26,7 +26,7 @@ def test_a_program_of_ours_is_listed_and_called() -> None:
     assert json.loads(called.stdout)["structured"]["completion"]["message"]["id"] == "todo-1"
 
 
-@pytest.mark.parametrize("protocol", ["legacy", "auto"])  # which finds that it is the newer one
+@pytest.mark.parametrize("protocol", ["legacy", "2026-07-28", "auto"])
 async def test_a_server_at_a_port_is_called_in_both_eras(protocol: str) -> None:
     async with serving(*TODO, "--mcp", "http", "--port", "0") as server:
         where = ("--url", f"http://127.0.0.1:{await server.port()}/mcp", "--protocol", protocol)

@@ -106,7 +106,7 @@ def _add_mcp(commands: _Commands) -> None:
         where = verb.add_mutually_exclusive_group(required=True)
         where.add_argument("--stdio", metavar="COMMAND", help="a program to run, with its arguments, in quotes")
         where.add_argument("--url", metavar="URL", help="where it is reached: http://127.0.0.1:8000/mcp")
-        verb.add_argument("--protocol", choices=("auto", "legacy"), default="auto", help="legacy: with a handshake")
+        verb.add_argument("--protocol", choices=("auto", "legacy", "2026-07-28"), default="auto", help="which to speak")
         verb.add_argument(
             "--timeout", type=_patience, metavar="S", help="seconds to connect (30), and for the call (60)"
         )
