@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 import attrs
 
@@ -46,6 +47,11 @@ STORE_ERRORS = (
     ValueRefused,
 )
 _SCHEMES = ("postgresql://", "postgres://")
+_LIKE_AN_ADDRESS = re.compile(r"(?i)^postgres(ql)?:|\bpassword\s*=")
+_HIDDEN = "postgresql://…"
+# What an address may say behind its question mark and be shown: where the server is, and never what opens it.
+_SHOWN = frozenset({"host", "port", "user", "dbname", "database", "sslmode", "sslrootcert", "target_session_attrs"})
+_ADDRESS = "Write postgresql://user@host:port/database, and what is special in a password as %XX, or use PGPASSWORD."
 
 
 @attrs.frozen
@@ -74,10 +80,14 @@ class StorePlace:
 
     @property
     def words(self) -> str:
-        """What has to be typed so that another command finds the same place, with a blank before it."""
+        """What has to be typed so that another command finds the same place, with a blank before it.
+
+        It is nothing where the environment says it and a password with it: `--store` would come before that.
+        """
         if not self.chosen:
             return ""
-        return f" --store {shlex.quote(_without_password(self.text) if self.is_server else self.text)}"
+        shown = _without_password(self.text) if self.is_server else self.text
+        return "" if not self.named and shown != self.text else f" --store {shlex.quote(shown)}"
 
     @property
     def is_new(self) -> bool:
@@ -94,7 +104,7 @@ class StorePlace:
             store = postgres_store(self.text) if self.is_server else sqlite_store(self.text)
         except ConstructionError as error:
             mend = [problem.write for problem in error.problems if problem.write is not None]
-            raise UsageError(f"The store {self.title} cannot be used here.", *mend) from None
+            raise UsageError(f"The store {self.title} cannot be used here.", *(mend or [_ADDRESS])) from None
         return stored_sessions() | stored_conversations() | store
 
     def must_be_there(self) -> None:
@@ -149,8 +159,10 @@ def store_place(given: str | None) -> StorePlace:
     if not text or "\0" in text or text == ":memory:" or len(text) > 4_096:
         raise UsageError(f"{source} has to name a file, or begin with postgresql://.")
     if "://" in text and not text.startswith(_SCHEMES):
-        scheme = printable(text.partition("://")[0][:40])
+        scheme = printable(text.partition("://")[0].rpartition(":")[2][:40])
         raise UsageError(f"There is no store of the kind {scheme}://.", "Write a path, or postgresql://…")
+    if _LIKE_AN_ADDRESS.search(text) and not text.startswith(_SCHEMES):  # not quoted: it may hold a password
+        raise UsageError(f"{source} is no address of a database.", _ADDRESS)
     return StorePlace(text, chosen=True, named=given is not None)
 
 
@@ -168,6 +180,7 @@ _NEXT: dict[str, tuple[str, ...]] = {
     "missing": ("Look at the path, or the address: there is no such file, folder or database.",),
     "refused": ("You may not open it; look at its owner and its mode, or at the user and password.",),
     "unavailable": ("Try again in a moment.",),
+    "lost": ("Is the server running, and is the address right? Then try again in a moment.",),
     "locked": ("Another process is writing; try again in a moment.",),
     "full": ("Make room on the disk; what was committed is still there.",),
     "readonly": ("It may be read only, and sessions have to be written; look at its mode and its folder's.",),
@@ -180,7 +193,7 @@ _NEXT: dict[str, tuple[str, ...]] = {
 def _kind(error: object) -> str:
     match error:
         case StoreUnavailable():
-            return error.why if error.why in ("missing", "refused") else "unavailable"
+            return error.why if error.why in ("missing", "refused", "lost") else "unavailable"
         case StoreLocked():
             return "locked"
         case StoreFull():
@@ -198,11 +211,25 @@ def _kind(error: object) -> str:
 
 
 def _without_password(address: str) -> str:
+    parts = _readable(address)
+    if parts is None:
+        return _HIDDEN
+    host, user = parts.netloc.rpartition("@")[2], parts.username
+    shown = urlencode([each for each in parse_qsl(parts.query) if each[0] in _SHOWN], safe="/:,")
+    path = parts.path or ("/" if shown else "")
+    # Not `urlunsplit`, which leaves the slashes out where there is no host.
+    return f"{parts.scheme}://{f'{user}@' if user else ''}{host}{path}{'?' if shown else ''}{shown}"
+
+
+def _readable(address: str) -> SplitResult | None:
+    """Take an address apart; None where it cannot be told which part of it is a password."""
     try:
         parts = urlsplit(address)
-        host = parts.netloc.rpartition("@")[2]
-        user = parts.username
     except ValueError:
-        return "postgresql://…"
-    # What follows the question mark may hold a password as well.
-    return urlunsplit((parts.scheme, f"{user}@{host}" if user else host, parts.path, "", ""))
+        return None
+    hosts = parts.netloc.rpartition("@")[2]
+    stray = "@" in parts.path or "@" in parts.query or parts.fragment
+    return parts if not stray and _HOSTS.fullmatch(hosts) else None
+
+
+_HOSTS = re.compile(r"(\[[^\[\]]*\]|[^:,\[\]]*)(:[0-9]*)?(,(\[[^\[\]]*\]|[^:,\[\]]*)(:[0-9]*)?)*")

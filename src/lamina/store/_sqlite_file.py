@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -14,9 +15,10 @@ from lamina.effect import log
 from lamina.store._migrations import APPLIED, APPLY, RECORD, Migration, known_migrations, outstanding
 from lamina.store._sqlite_errors import store_error
 from lamina.store._translate import for_sqlite
-from lamina.store.port import StoreError, StoreForeign, StoreTooNew, StoreUnavailable
+from lamina.store.port import StoreError, StoreForeign, StoreFull, StoreReadOnly, StoreTooNew, StoreUnavailable
 
 MEMORY = ":memory:"
+_FILE_ERRORS: dict[int, StoreError] = {errno.EROFS: StoreReadOnly(), errno.ENOSPC: StoreFull()}
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
 
 
@@ -76,7 +78,7 @@ class SqliteFile:
         return connection
 
 
-def _make(path: Path) -> StoreUnavailable | None:
+def _make(path: Path) -> StoreError | None:
     """Make the file where it is missing, for its owner's eyes only; SQLite gives its other files the same mode."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -86,7 +88,7 @@ def _make(path: Path) -> StoreUnavailable | None:
         return None if path.is_file() else StoreUnavailable("refused")  # what can be read tells more when it is read
     except OSError as error:
         log().warning("the store's file cannot be made", database="sqlite", exc_info=error)
-        return StoreUnavailable("io")
+        return _FILE_ERRORS.get(error.errno or 0, StoreUnavailable("io"))
     return None
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import Never
+from urllib.parse import urlsplit
 
 import anyio
 import attrs
@@ -32,6 +33,7 @@ from lamina.store.port import (
 )
 
 INSTALL = 'pip install "lamina[postgres]"'
+_HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(:[0-9]*)?")
 CONNECTIONS = 10
 QUEUE = 1024
 
@@ -206,7 +208,7 @@ def postgres_store(
         Layer(offers Store; needs nothing more)
     """
     wrong = [
-        *([] if dsn.startswith(("postgresql://", "postgres://")) else ["dsn has to begin with postgresql://"]),
+        *_wrong_with(dsn),
         *([] if re.fullmatch(r"[a-z][a-z0-9_]{0,62}", schema) else ["schema is small letters, digits and underscores"]),
         *([] if min(connections, queue) >= 1 else ["connections and queue have to be at least 1"]),
         *([] if min(timeout, lock_timeout) > 0 else ["timeout and lock_timeout have to be more than 0"]),
@@ -230,6 +232,20 @@ def postgres_store(
     return attempt(postgres)
 
 
+def _wrong_with(dsn: str) -> list[str]:
+    """Say why an address cannot be read, without quoting it; asyncpg itself would quote what it cannot read."""
+    if not dsn.startswith(("postgresql://", "postgres://")):
+        return ["dsn has to begin with postgresql://"]
+    try:
+        parts = urlsplit(dsn)
+    except ValueError:
+        return ["dsn is no address"]
+    hosts = parts.netloc.rpartition("@")[2].split(",")
+    if parts.fragment or "@" in parts.path or not all(map(_HOST.fullmatch, hosts)):
+        return ["dsn is no address: a port is a number, and what is special in a password is written as %XX"]
+    return []
+
+
 async def _open(address: Address) -> Result[Session, StoreError]:
     """Connect for the first time, and bring the schema up."""
     session: Session | None = None
@@ -240,6 +256,9 @@ async def _open(address: Address) -> Result[Session, StoreError]:
         known = store_error(error, closed=session is not None and session.is_closed)
         if session is not None:
             session.terminate()
+        if known is None and session is None and isinstance(error, ValueError):  # options that the driver refuses
+            log().warning("the store's address was refused", database="postgres", exc_info=error)
+            known = StoreUnavailable("refused")
         if known is None:
             raise
         return Failure(known)

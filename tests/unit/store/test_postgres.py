@@ -47,6 +47,10 @@ async def ids(store: Store) -> list[Any]:
     ("arguments", "why"),
     [
         (("agent.db", {}), "postgresql://"),
+        (("postgresql://ada:s3c/ret@a/b", {}), "written as %XX"),
+        (("postgresql://ada:s3c#ret@a/b", {}), "written as %XX"),
+        (("postgresql://a:port/b", {}), "a port is a number"),
+        (("postgresql://[a/b", {}), "no address"),
         (("postgresql://a", {"schema": 'x"; DROP'}), "small letters"),
         (("postgresql://a", {"connections": 0}), "at least 1"),
         (("postgresql://a", {"queue": 0}), "at least 1"),

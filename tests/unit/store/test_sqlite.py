@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sqlite3
@@ -21,6 +22,9 @@ from lamina.store import (
     Statement,
     StatementError,
     Store,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
     StoreUnavailable,
     Unmet,
     memory_store,
@@ -107,6 +111,18 @@ async def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
 async def test_a_commit_waits_for_the_disk(tmp_path: Path, executed: Executed) -> None:
     async with opened(sqlite_store(tmp_path / "store.db")):
         assert {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"} <= set(executed.statements)
+
+
+@pytest.mark.parametrize(("code", "error"), [(errno.EROFS, StoreReadOnly()), (errno.ENOSPC, StoreFull())])
+async def test_a_place_where_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, error: StoreError
+) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("lamina.store._sqlite_file.os.open", refuse)
+    async with try_build(sqlite_store(tmp_path / "store.db")) as built:
+        assert built == Failure(error)
 
 
 @pytest.mark.parametrize("place", ["missing/store.db", ".", "file/store.db"])
