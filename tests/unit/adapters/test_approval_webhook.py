@@ -347,6 +347,19 @@ async def test_a_body_that_does_not_come_is_waited_for_only_so_long(monkeypatch:
         assert (answer.status, answer.raw) == (408, b'{"error":"timeout"}')
 
 
+@pytest.mark.parametrize(
+    ("method", "target", "status"),
+    [("GET", "/pending/", 404), ("POST", "/decide/", 404), ("GET", "/", 404), ("PUT", "/pending", 405)],
+)
+async def test_where_nothing_is_served_the_answer_is_json_and_sends_nobody_elsewhere(
+    method: str, target: str, status: int
+) -> None:
+    async with waiting() as (client, _, _):
+        answer = await client.send(method, target, b"", client.headers(method, target))
+
+    assert (answer.status, answer.body) == (status, {"error": "not-found" if status == 404 else "method-not-allowed"})
+
+
 @pytest.mark.parametrize("limit", ["0", "-1", "x", "", "99999", "1.5", "%D9%A1"])
 async def test_a_page_of_no_size_is_refused(limit: str) -> None:
     async with waiting() as (client, _, _):

@@ -10,6 +10,7 @@ import attrs
 import orjson
 from returns.result import Failure
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -30,6 +31,7 @@ _WORDS: Final = {
     401: "unauthorized",
     403: "forbidden",
     404: "not-found",
+    405: "method-not-allowed",
     408: "timeout",
     409: "conflict",
     413: "too-large",
@@ -61,8 +63,9 @@ def approval_app(
     that serve the same keys would each let a request in once: give each its own keys.
 
     An error is `{"error": "…"}` and says no more than its status: 401 not signed by a key, too early, too late, or not
-    for the first time; 403 the key may not decide; 404 nothing of that waits, or it is another principal's; 409 decided
-    already, expired, or of other arguments; 413 more than 64 KiB; 422 no such JSON; 503 the store, or try again.
+    for the first time; 403 the key may not decide; 404 nothing of that waits, or it is another principal's, or there is
+    no such path; 405 no such method; 408 the body took too long; 409 decided already, expired, or of other arguments;
+    413 more than 64 KiB; 422 no such JSON; 503 the store, or try again.
 
     Args:
         desk: `WaitingDesk` or `StoredDesk`.
@@ -107,12 +110,15 @@ def approval_app(
         log().info("an approval was decided over HTTP", by=key.id, decision=made.unwrap())
         return _json(200, orjson.dumps({"decision": made.unwrap()}))
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/pending", _endpoint(door, pending), methods=["GET"]),
             Route("/decide", _endpoint(door, decide), methods=["POST"]),
-        ]
+        ],
+        exception_handlers={HTTPException: _no_route},
     )
+    app.router.redirect_slashes = False  # it would send a caller to wherever the Host header says
+    return app
 
 
 def _endpoint(door: Gate, work: Work) -> Callable[[Request], Awaitable[Response]]:
@@ -152,6 +158,13 @@ def _target(request: Request) -> str:
     path: bytes = scope.get("raw_path") or scope["path"].encode()
     query: bytes = scope.get("query_string", b"")
     return (path + b"?" + query if query else path).decode("latin-1")
+
+
+async def _no_route(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    refused = _error(error.status_code)
+    refused.headers.update(error.headers or {})
+    return refused
 
 
 def _limit(given: str) -> int | None:
