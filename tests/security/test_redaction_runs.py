@@ -577,3 +577,30 @@ async def test_a_providers_key_is_a_secret_of_the_runtime(monkeypatch: pytest.Mo
         async with build(RuntimeBuilder().provide(bind(Secrets).value(word)).agent(binding)) as rt:
             await rt.run(binding, "hello")
         assert not word.active
+
+
+@pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize("told", [True, False], ids=["the stores are told", "the runtime alone knows"])
+async def test_no_conversation_session_or_principal_is_named_with_a_secret(
+    kind: str, told: bool, tmp_path: Path
+) -> None:
+    known = "s3cr3t-token"
+    secrets, named = Secrets(known), f"chat-{known}"
+    binding = Agent("a", instructions="i", policy=policy()).on(ScriptedModel(say("never")))
+    async with Place(kind, tmp_path).open() as store:
+        opening = running(store, secrets=secrets) if told else running(store, bind(Secrets).value(secrets))
+        async with opening as rt:
+            by_name, events = await through(rt, binding, "go", True, conversation=named)
+            by_principal, more = await through(rt, binding, "go", True, conversation="c", principal=named)
+            if told:
+                sessions = await rt.run(the_sessions, None)
+                made = [await sessions.create(named), await sessions.create("s", principal=named)]
+                assert [one.failure().why for one in made] == ["it holds a secret"] * 2
+        rows = await rows_of(store)
+
+    whys = [ended.failure().cause.error for ended in (by_name, by_principal)]
+    assert [(why.what, why.why) for why in whys] == [
+        ("conversation", "it holds a secret"),
+        ("principal", "it holds a secret"),
+    ]
+    assert known not in repr((by_name, by_principal, events, more)) + rows

@@ -24,7 +24,7 @@ from lamina.conversation._errors import (
     RecordUnknown,
 )
 from lamina.conversation._history import History, Transcript, history_problems
-from lamina.conversation._ids import check_decision, check_id, check_principal
+from lamina.conversation._ids import check_clean, check_decision, check_id, check_principal
 from lamina.conversation._outcomes import RecordedError
 from lamina.conversation._projection import project, result_of, stronger
 from lamina.conversation._records import (
@@ -114,6 +114,7 @@ __all__ = [
     "Tail",
     "Transcript",
     "TurnAdvanced",
+    "check_clean",
     "check_decision",
     "check_id",
     "check_principal",

@@ -6,6 +6,7 @@ from typing import get_args
 
 from lamina.approval import Approved, Covers, Denied
 from lamina.conversation._errors import InvalidId
+from lamina.redaction import Secrets
 
 LONGEST_ID = 128
 LONGEST_PRINCIPAL = 256
@@ -68,6 +69,12 @@ def _no_reason(given: object) -> str | None:
     except UnicodeEncodeError:
         return "its reason holds half of a character"
     return None
+
+
+def check_clean(what: str, given: object, secrets: Secrets) -> InvalidId | None:
+    """Say whether an id or a principal holds a secret: it is in every record, so it cannot be hidden."""
+    held = isinstance(given, str) and secrets.active and secrets.redact_text(given) != given
+    return InvalidId(what, "it holds a secret") if held else None
 
 
 def _why(given: object, longest: int) -> str | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Never
 
-from returns.result import Result
+from returns.result import Failure, Result
 
 from lamina.approval import Approved, Denied
 from lamina.conversation import _claiming, _deciding, _forking, _looking, _resuming
 from lamina.conversation._errors import AlreadyDecided, ConversationError, DecideError
 from lamina.conversation._history import History
+from lamina.conversation._ids import check_clean
 from lamina.conversation._records import ApprovalDecided, Record
 from lamina.conversation._shelf import Shelf
 from lamina.conversation.port import LONGEST_PAGE, Claim, Conversations, Entry, Pending, Resumed, Summary, Tail
@@ -44,6 +45,9 @@ class StoredConversations(Conversations):
         self, conversation: str, run: str, *, principal: str | None = None, opening: tuple[Record, ...] = ()
     ) -> Result[Claim, ConversationError]:
         """Make a run the conversation's active run; see `Conversations.claim`."""
+        refused = check_clean("conversation", conversation, self._secrets)
+        if (refused := refused or check_clean("principal", principal, self._secrets)) is not None:
+            return Failure(refused)
         return await _claiming.claim(self._shelf, conversation, run, principal, opening)
 
     async def resume(
@@ -89,6 +93,8 @@ class StoredConversations(Conversations):
         self, conversation: str, new: str, *, at: int | None = None, principal: str | None = None
     ) -> Result[Tail, ConversationError]:
         """Begin a conversation with another one's beginning; see `Conversations.fork`."""
+        if (refused := check_clean("conversation", new, self._secrets)) is not None:
+            return Failure(refused)
         return await _forking.fork(self._shelf, conversation, new, at, principal)
 
     async def read(
@@ -130,8 +136,8 @@ def stored_conversations(
     Args:
         lease: Seconds for which an append keeps a conversation; a run that appends nothing for longer renews it.
         clock: What leases are measured by; None is the machine's own.
-        secrets: What must not be in a decision that comes from outside a run; give the value that is bound as the
-            runtime's `Secrets`.
+        secrets: What must not be in a decision that comes from outside a run, nor in an id or a principal; give the
+            value that is bound as the runtime's `Secrets`.
 
     Raises:
         ConstructionError: The lease is no positive, finite number of seconds.

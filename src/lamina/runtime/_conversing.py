@@ -21,6 +21,7 @@ from lamina.conversation import (
     Resumed,
     RunLog,
     Transcript,
+    check_clean,
     check_decision,
     check_id,
     check_principal,
@@ -43,6 +44,7 @@ from lamina.engine import (
     rulings,
 )
 from lamina.model import ModelResponse
+from lamina.redaction import Secrets
 from lamina.steering import SteeringClosed
 from lamina.store import StoreUnavailable
 
@@ -103,6 +105,7 @@ class Place:
 
     Attributes:
         said: What was said in conversations, as far as it is known to hold no secret.
+        refused: Why it can be no place for a run; None where it can.
     """
 
     conversations: Conversations
@@ -110,6 +113,15 @@ class Place:
     principal: str | None
     busy: Busy
     said: CleanHistories
+    refused: InvalidId | None = None
+
+    def without(self, secrets: Secrets) -> Place:
+        """Refuse a place that is named with a secret, for names are in every record and event, and in what is shown."""
+        refused = check_clean("conversation", self.conversation, secrets)
+        refused = refused or check_clean("principal", self.principal, secrets)
+        if refused is None:
+            return self
+        return attrs.evolve(self, conversation=secrets.redact_text(self.conversation), refused=refused)
 
 
 async def enter_conversation(
@@ -134,6 +146,8 @@ async def _take(
     run: Run, place: Place, conversation: str, opening: tuple[Record, ...], owned: Owned
 ) -> RunCause | None:
     turned_down: str | None = None
+    if place.refused is not None:
+        return ConversationFailed(place.refused)
     while True:
         error = await _claim(run, place, conversation, opening, owned)
         if error is None:

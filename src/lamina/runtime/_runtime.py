@@ -408,7 +408,8 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
                 principal=principal,
                 busy=busy,
                 said=core.said,
-            )
+            ).without(prepared.secrets)
+            conversation = place.conversation
         elif prepared.defers:
             lines = (f'agent "{binding.agent.id}" has decisions that may come later  {caller_where()}',)
             raise ConstructionError([Problem("MISSING", "conversation=", lines, 'rt.run(..., conversation="...")')])

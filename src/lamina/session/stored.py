@@ -7,7 +7,15 @@ from typing import Never
 import attrs
 from returns.result import Failure, Result, Success
 
-from lamina.conversation import ConversationError, Conversations, InvalidId, NotAllowed, check_id, check_principal
+from lamina.conversation import (
+    ConversationError,
+    Conversations,
+    InvalidId,
+    NotAllowed,
+    check_clean,
+    check_id,
+    check_principal,
+)
 from lamina.effect import Clock, Layer, SystemClock, layer
 from lamina.redaction import Secrets
 from lamina.schema import canonical_json
@@ -59,7 +67,8 @@ class StoredSessions(SessionStore):
         principal: str | None = None,
     ) -> Result[Session, SessionError]:
         """Make a session; see `SessionStore.create`."""
-        if (refused := _refused(session, principal, conversations)) is not None:
+        refused = _refused(session, principal, conversations) or check_clean("session", session, self._secrets)
+        if (refused := refused or check_clean("principal", principal, self._secrets)) is not None:
             return Failure(refused)
         metadata = self._secrets.redact_in(metadata)
         text = _written(session, metadata)
@@ -242,7 +251,8 @@ def stored_sessions(
 
     Args:
         clock: What tells when something was written; None is the machine's own.
-        secrets: What must not be in a session's metadata; give the value that is bound as the runtime's `Secrets`.
+        secrets: What must not be in a session's metadata, id or principal; give the value that is bound as the
+            runtime's `Secrets`.
 
     Example:
         >>> stored_sessions()
