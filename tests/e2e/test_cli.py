@@ -491,3 +491,26 @@ def test_ctrl_c_while_the_application_opens(slow: Path) -> None:
     assert code == 130
     assert "released\n" in terminal.text
     assert terminal.text.splitlines()[-1] == "lamina: Interrupted."
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["people", "json"])
+def test_output_that_cannot_be_written_is_told_in_words(tmp_path: Path, options: tuple[str, ...]) -> None:
+    run_lamina("run", "lamina.demo.refunds:app", "hello", "--session", "a", cwd=tmp_path)
+
+    for command in (("run", "lamina.demo.refunds:app", "hello", "--session", "a"), ("sessions", "list")):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(  # noqa: S603 - our own command
+                [*LAMINA, *command, *options],
+                cwd=tmp_path,
+                env=environment(),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=PATIENCE,
+                check=False,
+            )
+        told = [line for line in done.stderr.splitlines() if not line.startswith("lamina: The session a goes on")]
+        assert (done.returncode, told) == (1, ["lamina: The output cannot be written: No space left on device."])
+    # The run that nobody could read was ended all the same, and the session is free.
+    assert run_lamina("run", "lamina.demo.refunds:app", "again", "--session", "a", cwd=tmp_path).returncode == 0

@@ -150,8 +150,16 @@ async def _find(kept: Kept, given: str, place: StorePlace) -> tuple[ApprovalRequ
     if found:
         return found[0].request, None
     decided = await _decided(kept, given)
-    if decided is not None:
-        return decided
+    for request, before in decided:
+        if request.id == given:
+            return request, before
+    if decided:  # a decision is changed by its whole id alone: a short one may have meant another run's call
+        changes = [f"{printable(request.id)}  {before}" for request, before in decided[:4]]
+        raise Refused(
+            f"{printable(given)} is decided already, and its run has not gone on yet.",
+            "To change that, write the whole id:",
+            *changes,
+        )
     raise Refused(
         f"Nothing of the id {printable(given)} waits for a decision in {place.title}: "
         "it was decided and its run has gone on, or it never was.",
@@ -159,24 +167,24 @@ async def _find(kept: Kept, given: str, place: StorePlace) -> tuple[ApprovalRequ
     )
 
 
-async def _decided(kept: Kept, given: str) -> tuple[ApprovalRequest, str | None] | None:
-    """Look among what is decided, and whose run has not gone on yet; only its whole id means it."""
-    if not given.startswith(_MARK):
-        return None
+async def _decided(kept: Kept, given: str) -> list[tuple[ApprovalRequest, str | None]]:
+    """Look among what is decided, and whose run has not gone on yet: until then the last word counts."""
+    found: list[tuple[ApprovalRequest, str | None]] = []
     after = ""
     while page := told(await kept.conversations.list(principal=kept.principal, after=after, limit=PAGE)):
         for summary in page:
-            if summary.run is None or summary.state != "suspended" or not given.startswith(f"{_MARK}{summary.run}/"):
+            if summary.run is None or summary.state != "suspended":
                 continue
             looked = await kept.conversations.suspended(summary.id, summary.run, principal=kept.principal)
             if isinstance(looked, Failure):
                 continue
-            for call, asked in looked.unwrap().requests.items():
-                if asked.request.id == given:
-                    made = looked.unwrap().decisions.get(call)
-                    return asked.request, None if made is None else made.decision
+            suspended = looked.unwrap()
+            for call, asked in suspended.requests.items():
+                if call not in suspended.outcomes and _is_meant(asked.request, given):
+                    made = suspended.decisions.get(call)
+                    found.append((asked.request, None if made is None else made.decision))
         after = page[-1].id
-    return None
+    return found
 
 
 def _is_meant(request: ApprovalRequest, given: str) -> bool:

@@ -14,13 +14,16 @@ from typing import Any, Protocol
 from returns.result import Failure
 
 from lamina.cli._choose import AnyBinding
-from lamina.cli._exits import FAILED, INTERRUPTED, OK, SUSPENDED, UsageError
+from lamina.cli._exits import FAILED, INTERRUPTED, OK, SUSPENDED, UsageError, is_output_lost
+from lamina.cli._kept import known_secrets
 from lamina.cli._load import AnyApp
+from lamina.cli._log import LogSecrets
 from lamina.cli._output import Observed, Output
 from lamina.cli._place import STORE_ERRORS, StorePlace, store_trouble
 from lamina.cli._plain import printable
 from lamina.effect import ConstructionError, log, message_of, tag_of
 from lamina.engine import RunHandle, RunInterrupted, RunSuspended, Steered
+from lamina.redaction import Secrets
 from lamina.runtime import try_build
 
 _TICK = 0.12
@@ -70,6 +73,7 @@ def execute(
     model: str,
     tick: Callable[[], None] | None = None,
     place: StorePlace | None = None,
+    log_secrets: LogSecrets | None = None,
 ) -> int:
     """Run an agent to its end and show it.
 
@@ -81,6 +85,7 @@ def execute(
         model: The model's name, for people.
         tick: Called eight times a second while the run is shown; None for what does not move.
         place: The store that the command itself opens with the application; None where it opens none.
+        log_secrets: What is told of the application's secrets, for the log; None where there is none.
 
     Returns:
         0 for a completed run, 1 for a failed one, 3 for one that is suspended, 130 for one that was interrupted.
@@ -104,7 +109,10 @@ def execute(
                         raise UsageError(
                             f"The application did not open: {tag_of(error)}: {printable(message_of(error))}"
                         )
-                    return await _watch(opened.unwrap(), interrupts)
+                    runtime: Any = opened.unwrap()  # Any: the runtime of whatever application it is
+                    if log_secrets is not None and Secrets in app.plan().exports:
+                        log_secrets.adopt(await runtime.run(known_secrets, None))
+                    return await _watch(runtime, interrupts)
             except asyncio.CancelledError:
                 if interrupts.count:
                     raise KeyboardInterrupt from None
@@ -139,6 +147,8 @@ def execute(
     except (UsageError, ConstructionError, BrokenPipeError):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and is_output_lost(error):
+            raise
         log().exception("the application broke")
         kind = type(error).__name__
         raise UsageError(f"The application could not be opened or closed: {kind}.", "See --log FILE.") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 OK: Final = 0
@@ -39,3 +40,15 @@ class Refused(UsageError):
     """What a store or a server says no to: there is no such session or tool, it is in use, or was decided already."""
 
     code = FAILED
+
+
+def is_output_lost(error: OSError) -> bool:
+    """Tell whether an error was the output's: then no more can be written, not even a line end."""
+    if error.filename is not None:
+        return False
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False

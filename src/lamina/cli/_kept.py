@@ -12,8 +12,18 @@ from lamina.approval import ApprovalRequest
 from lamina.cli._exits import Refused, UsageError
 from lamina.cli._place import STORE_ERRORS, next_for
 from lamina.cli._plain import printable
-from lamina.conversation import Conversations, Entry, InvalidId, RunSuspended, Summary, check_id, check_principal
+from lamina.conversation import (
+    Conversations,
+    Entry,
+    InvalidId,
+    RunSuspended,
+    Summary,
+    check_clean,
+    check_id,
+    check_principal,
+)
 from lamina.effect import handler, message_of, tag_of
+from lamina.redaction import Secrets
 from lamina.session import Session, SessionExists, SessionStore
 
 T = TypeVar("T")
@@ -43,7 +53,8 @@ class Kept:
         """
         session = told(await self.sessions.get(name, principal=self.principal))
         if session is None:
-            raise Refused(f"There is no session {printable(name)} here.", "lamina sessions list names those there are.")
+            hint = "lamina sessions list, with the same --store and --principal, names those there are."
+            raise Refused(f"There is no session {printable(name)} here.", hint)
         return session
 
     async def find_or_make(self, name: str) -> Session:
@@ -140,6 +151,12 @@ async def kept(_: None, sessions: SessionStore, conversations: Conversations) ->
     return Kept(sessions, conversations)
 
 
+@handler
+async def known_secrets(_: None, secrets: Secrets) -> Secrets:
+    """Give what a runtime keeps secret."""
+    return secrets
+
+
 def told(answer: Result[T, object]) -> T:
     """Give the value, or say in the error's own sentence why there is none.
 
@@ -178,6 +195,17 @@ def check_names(principal: str | None, **names: str | None) -> None:
         longest = "256" if refused.what == "principal" else "128"
         apart = "" if refused.what == "principal" else r", without / and \ "
         raise UsageError(message_of(refused), f"It has 1 to {longest} printable characters{apart}".rstrip() + ".")
+
+
+def check_clean_names(secrets: Secrets, principal: str | None, session: str) -> None:
+    """Refuse a name that holds a secret, before it is written anywhere.
+
+    Raises:
+        UsageError: With what is wrong; the name is not quoted.
+    """
+    refused = check_clean("session", session, secrets) or check_clean("principal", principal, secrets)
+    if refused is not None:
+        raise UsageError(message_of(refused), "It would be in every record: take another name.")
 
 
 def _anothers(name: str) -> Refused:

@@ -4,30 +4,62 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from collections.abc import Generator
 from pathlib import Path
 
 from lamina.cli._exits import UsageError
+from lamina.cli._plain import printable
+from lamina.redaction import Secrets
+from lamina.schema import JsonValue
+
+
+class LogSecrets(Secrets):
+    """What must not be in the log: nothing, until an application is open that knows."""
+
+    __slots__ = ("_adopted",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._adopted = Secrets()
+
+    def adopt(self, secrets: Secrets) -> None:
+        """Hide what an application's own secrets hide, from now on."""
+        self._adopted = secrets
+
+    def redact(self, value: JsonValue) -> JsonValue:
+        """Give a JSON value without the secrets."""
+        return self._adopted.redact(value)
+
+    def redact_text(self, text: str) -> str:
+        """Give a text without the secrets."""
+        return self._adopted.redact_text(text)
 
 
 @contextlib.contextmanager
-def application_log(file: Path | None) -> Generator[None]:
+def application_log(file: Path | None) -> Generator[LogSecrets]:
     """Send what is logged to a file, or nowhere.
 
     The logger `lamina` is ours alone; of others only what would otherwise end on standard error for want of a handler
     is taken, so an application that sets its own logging up keeps it. Of payload only the shape is written; what an
-    exception says is, for whoever asks for the file is the one who mends it.
+    exception says is, for whoever asks for the file is the one who mends it; a new file is for its owner's eyes only.
 
     Args:
         file: Where the log is appended; None keeps it nowhere.
 
+    Yields:
+        What is told of the application's secrets.
+
     Raises:
         UsageError: The file cannot be written.
     """
+    known = LogSecrets()
     try:
+        if file is not None:
+            os.close(_for_owner(file))
         handler = logging.NullHandler() if file is None else logging.FileHandler(file, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"The log cannot be written to {file}: {error.strerror}.") from None
+        raise UsageError(f"The log cannot be written to {printable(str(file))}: {error.strerror}.") from None
     logger = logging.getLogger("lamina")
     before = logger.propagate, logging.lastResort, logger.level
     if file is None:
@@ -35,13 +67,19 @@ def application_log(file: Path | None) -> Generator[None]:
     else:
         from lamina.telemetry import configure_logging
 
-        configure_logging(handler=handler, form="console", level=logger.getEffectiveLevel(), exceptions="text")
+        level = logger.getEffectiveLevel()
+        configure_logging(secrets=known, handler=handler, form="console", level=level, exceptions="text")
     # `lastResort` is where a record goes that no handler wants: standard error, unless it is replaced.
     logger.propagate, logging.lastResort = False, handler
     try:
-        yield
+        yield known
     finally:
         logger.removeHandler(handler)
         logger.propagate, logging.lastResort = before[:2]
         logger.setLevel(before[2])
         handler.close()
+
+
+def _for_owner(file: Path) -> int:
+    """Open a file, and make it for its owner's eyes only where it is missing."""
+    return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import attrs
 from returns.result import Failure
 
-from lamina.cli._exits import UsageError
+from lamina.cli._exits import UsageError, is_output_lost
 from lamina.cli._kept import Kept, kept
 from lamina.cli._place import StorePlace, store_trouble
 from lamina.effect import ConstructionError, log
@@ -35,6 +35,8 @@ def with_store(place: StorePlace, principal: str | None, work: Callable[[Kept], 
     except (UsageError, ConstructionError, BrokenPipeError):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and is_output_lost(error):
+            raise
         log().exception("the store broke")
         kind = type(error).__name__
         raise UsageError(f"The store {place.title} could not be used: {kind}.", "See --log FILE.") from None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from lamina.cli._arguments import parser
-from lamina.cli._exits import BROKEN_PIPE, INTERRUPTED, USAGE, UsageError
+from lamina.cli._exits import BROKEN_PIPE, FAILED, INTERRUPTED, USAGE, UsageError, is_output_lost
 from lamina.cli._log import application_log
 from lamina.effect import ConstructionError
 
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _make_writable()
     try:
         options = parser().parse_args(arguments)
-        with application_log(options.log):
+        with application_log(options.log) as options.log_secrets:
             code = _command(options)
         sys.stdout.flush()
         return code
@@ -52,10 +52,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say("Interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has gone; the interpreter would complain when it flushes at exit.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_output()
         return BROKEN_PIPE
+    except OSError as error:
+        if not is_output_lost(error):
+            raise
+        _let_go_of_output()
+        _say(f"The output cannot be written: {error.strerror}.")
+        return FAILED
+
+
+def _let_go_of_output() -> None:
+    """Write what is left nowhere; the interpreter would complain when it flushes at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _make_writable() -> None:

@@ -26,6 +26,7 @@ from lamina.cli._screen import Screen
 from lamina.cli._session import InSession, Resuming, SessionChoice, keeping
 from lamina.cli._timeline import Timeline
 from lamina.effect import ConstructionError
+from lamina.redaction import Secrets
 
 _ONLY_IN_SESSIONS = ("store", "principal", "busy", "resume", "defer")
 _OF_SESSIONS = ("conversation=", "durable Conversations")
@@ -64,21 +65,21 @@ def run(options: argparse.Namespace) -> int:
     agent = f"the session {options.session}" if binding is None else binding.agent.id
     conduct: Conduct
     if options.session is not None and options.resume:
-        conduct = Resuming(_session(options, binding, place), app, binding, allow=options.yes)
+        conduct = Resuming(_session(options, app, binding, place), app, binding, allow=options.yes)
     elif binding is None:
         raise AssertionError("only what is resumed has no agent yet")
     else:
         value = read_input(binding, given)
         conduct = Alone(binding, value)
         if options.session is not None:
-            conduct = InSession(_session(options, binding, place), binding, value)
+            conduct = InSession(_session(options, app, binding, place), binding, value)
     try:
         if options.json:
-            return execute(app, conduct, JsonLines(), agent, title, place=place)
+            return execute(app, conduct, JsonLines(), agent, title, place=place, log_secrets=options.log_secrets)
         screen = Screen()
         with screen.shared():
             tick = screen.tick if screen.is_live else None
-            return execute(app, conduct, Timeline(screen), agent, title, tick, place)
+            return execute(app, conduct, Timeline(screen), agent, title, tick, place, options.log_secrets)
     except ConstructionError as error:
         if options.session is None and any(each.subject in _OF_SESSIONS for each in error.problems):
             raise UsageError("Its approvals are decided later, so the run needs a session.", _ADD) from None
@@ -100,7 +101,9 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("The input is missing.", f'Write: lamina run {printable(options.app)} [AGENT] "…"')
 
 
-def _session(options: argparse.Namespace, binding: AnyBinding | None, place: StorePlace | None) -> SessionChoice:
+def _session(
+    options: argparse.Namespace, app: AnyApp, binding: AnyBinding | None, place: StorePlace | None
+) -> SessionChoice:
     agent = [] if binding is None or len(options.words) < (1 if options.resume else 2) else [binding.agent.id]
     more: list[str] = ["--defer"] if options.defer else []
     if options.model is not None:
@@ -113,6 +116,7 @@ def _session(options: argparse.Namespace, binding: AnyBinding | None, place: Sto
         busy=options.busy or "reject",
         place=place,
         command=shlex.join(["lamina", "run", options.app, *agent, *more]),
+        has_secrets=Secrets in app.plan().exports,
     )
 
 

@@ -11,12 +11,19 @@ from returns.result import Failure
 from lamina.approval import Approved
 from lamina.cli._choose import AnyBinding
 from lamina.cli._exits import Refused, UsageError
-from lamina.cli._kept import Kept, kept, refusal
+from lamina.cli._kept import Kept, check_clean_names, kept, known_secrets, refusal
 from lamina.cli._load import AnyApp
 from lamina.cli._output import Observed
-from lamina.cli._place import StorePlace
+from lamina.cli._place import StorePlace, next_for
 from lamina.cli._plain import printable
-from lamina.conversation import AlreadyDecided, ConversationBusy, Conversations, Summary, stored_conversations
+from lamina.conversation import (
+    AlreadyDecided,
+    ConversationBusy,
+    Conversations,
+    JournalFailed,
+    Summary,
+    stored_conversations,
+)
 from lamina.effect import message_of, tag_of
 from lamina.engine import EventsMissed, RunHandle, RunSuspended, Steered, Waiting
 from lamina.session import Session, SessionStore, stored_sessions
@@ -36,6 +43,7 @@ class SessionChoice:
         busy: What to do while another run has its conversation.
         place: Where it is kept; None where the application keeps its own.
         command: The command up to `--session`, as it has to be typed to go on.
+        has_secrets: Whether the application knows what must not be in a name.
     """
 
     name: str
@@ -43,6 +51,7 @@ class SessionChoice:
     busy: Busy
     place: StorePlace | None
     command: str
+    has_secrets: bool = False
 
     @property
     def store_words(self) -> str:
@@ -104,6 +113,8 @@ class InSession:
     async def begin(self, runtime: Any) -> tuple[RunHandle[Any], tuple[str, ...]]:  # Any: whatever application it is
         """Find or make the session, and start a run in its last conversation."""
         choice = self.choice
+        if choice.has_secrets:
+            check_clean_names(await runtime.run(known_secrets, None), choice.principal, choice.name)
         services = self._kept = attrs.evolve(await runtime.run(kept, None), principal=choice.principal)
         session = await services.find_or_make(choice.name)
         if not session.conversations:
@@ -209,7 +220,13 @@ def steps_after(choice: SessionChoice, session: str, cause: object) -> tuple[str
         case ConversationBusy(state="suspended"):
             return (f"lamina approvals list{words}", f"{choice.go_on()} --resume", f'{choice.go_on()} --busy fork "…"')
         case ConversationBusy():
-            return (f'{choice.go_on()} --busy queue "…"', f'{choice.go_on()} --busy fork "…"')
+            # A comment, so that the line can be copied as it is.
+            until = (
+                "" if cause.until is None else f"  # if its process is gone, it waits until {cause.until:%H:%M:%S} UTC"
+            )
+            return (f'{choice.go_on()} --busy queue "…"{until}', f'{choice.go_on()} --busy fork "…"')
+        case JournalFailed():
+            return next_for(cause.cause)
         case AlreadyDecided() | Steered():
             return (f"lamina sessions show {shlex.quote(session)}{words}",)
         case _:
@@ -227,7 +244,12 @@ async def _give_conversation(services: Kept, session: Session) -> Session:
 def _notes(choice: SessionChoice, services: Kept, found: Summary | None) -> tuple[str, ...]:
     notes: list[str] = []
     if choice.place is not None:
-        how = "is new" if found is None else f"goes on after {found.tail.seq} records"
+        if found is None:
+            how = "is new"
+        elif found.run is not None:
+            how = "is in use, so this run waits" if choice.busy == "queue" else "is in use"
+        else:
+            how = f"goes on after {found.tail.seq} records"
         notes.append(f"The session {choice.name} {how}; it is kept in {choice.place.title}.")
     elif not services.conversations.durable:
         notes.append("The application's own store ends with this process: the session will not be there again.")
@@ -247,7 +269,11 @@ async def _suspended(services: Kept, session: Session) -> tuple[str, str]:
     for conversation in reversed(session.conversations):
         found = await services.summary(conversation)
         if found is not None and found.run is not None:
-            raise Refused(message_of(ConversationBusy(conversation, found.run, "active")))
+            raise Refused(
+                message_of(ConversationBusy(conversation, found.run, "active")),
+                "It waits for nobody. If its process was killed, the next run takes the session over in half a minute;",
+                "with --busy queue that run waits for it.",
+            )
         if (run := await services.last_suspended(conversation)) is not None:
             over = AlreadyDecided(conversation, run)
             raise Refused(f"{tag_of(over)}: {message_of(over)}", "It went on already, or was ended.")

@@ -127,7 +127,7 @@ async def _list(kept: Kept, options: argparse.Namespace, place: StorePlace) -> i
             )
         )
     if len(page) == options.limit:
-        more = f"lamina sessions list --after {shlex.quote(page[-1].id)}{place.words}"
+        more = f"lamina sessions list --after {shlex.quote(page[-1].id)}{words_of(place, options.principal)}"
         screen.raw(Text(f"There may be more: {printable(more)}", style="dim"))
     return OK
 
@@ -164,7 +164,8 @@ async def _show(kept: Kept, options: argparse.Namespace, place: StorePlace) -> i
         screen.raw(f"  lamina approvals approve ID{printable(words_of(place, options.principal))}")
     elif standing.state == "suspended":
         screen.line()
-        screen.line("Everything is decided: lamina run MODULE:APP --session NAME --resume goes on.")
+        words = printable(f"{shlex.quote(options.session)}{words_of(place, options.principal)}")
+        screen.raw(f"Everything is decided: lamina run MODULE:APP --session {words} --resume goes on.")
     return OK
 
 
@@ -187,7 +188,8 @@ async def _show_conversation(
     for entry in entries:
         screen.line(Text.assemble((f"{entry.seq:>6}  ", "dim"), line_of(entry.record)), hanging=8)
     if entries and entries[-1].seq < found.tail.seq:
-        more = f"lamina sessions show {shlex.quote(options.session)} --after {entries[-1].seq}{place.words}"
+        words = f"--after {entries[-1].seq}{words_of(place, options.principal)}"
+        more = f"lamina sessions show {shlex.quote(options.session)} {words}"
         screen.raw(Text(f"  There is more: {printable(more)}", style="dim"))
 
 
@@ -226,7 +228,8 @@ async def _fork(kept: Kept, options: argparse.Namespace, place: StorePlace) -> i
         f"The session {printable(options.to)} begins as {printable(session.id)} does; "
         f"it has {count(seq, 'record')}, and {printable(session.id)} is as it was."
     )
-    screen.raw(f"  lamina run MODULE:APP --session {printable(shlex.quote(options.to))}{printable(place.words)}")
+    words = printable(f"{shlex.quote(options.to)}{words_of(place, options.principal)}")
+    screen.raw(f"  lamina run MODULE:APP --session {words}")
     return OK
 
 

@@ -88,6 +88,22 @@ def test_until_the_run_goes_on_the_last_word_counts_and_then_it_is_decided(lamin
     assert again.err.startswith("lamina: AlreadyDecided: The run run-")
 
 
+def test_a_short_id_of_what_is_decided_says_so_and_changes_nothing(lamina: Commands) -> None:
+    waiting = lamina.suspended()
+    lamina("approvals", "deny", waiting["call"])
+
+    by_call = lamina("approvals", "approve", waiting["call"])
+    by_beginning = lamina("approvals", "approve", waiting["approval"][:30])
+
+    assert (by_call.code, by_beginning.code) == (1, 1)
+    assert by_call.err.splitlines() == [
+        "lamina: call-2 is decided already, and its run has not gone on yet.",
+        "  To change that, write the whole id:",
+        f"  {waiting['approval']}  denied",
+    ]
+    assert lamina("approvals", "approve", waiting["approval"], "--json").last["before"] == "denied"
+
+
 def test_an_id_may_be_the_calls_or_a_beginning_that_means_one(lamina: Commands) -> None:
     first = lamina.suspended(session="ada")
     second = lamina.suspended(session="bob")
