@@ -63,7 +63,7 @@ def test_a_session_is_not_named_with_a_secret(lamina: Commands) -> None:
 
     assert (by_name.code, by_principal.code) == (2, 2)
     assert by_name.err.startswith("lamina: The session id is refused: it holds a secret.\n")
-    assert by_principal.err.startswith("lamina: The principal id is refused: it holds a secret.\n")
+    assert by_principal.err.startswith("lamina: The principal is refused: it holds a secret.\n")
     assert SECRET not in by_name.out + by_name.err + by_principal.out + by_principal.err
     assert lamina("sessions", "list").out == "There are no sessions of nobody in particular in lamina.db.\n"
     assert SECRET.encode() not in b"".join(file.read_bytes() for file in lamina.folder.glob("lamina.db*"))
