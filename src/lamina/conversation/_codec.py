@@ -235,7 +235,7 @@ _WRITERS: dict[type[object], Callable[[Any], Any]] = {
     ResultSettled: _write_settled,
     RunSuspended: _write_suspended,
 }
-_IN_ORDER = frozenset({CallStarted, TurnAdvanced})
+_IN_ORDER = frozenset({CallStarted, TurnAdvanced})  # the two of every turn that hold nothing of unknown form
 _READERS: dict[str, Callable[[object], Record]] = {
     **{kind.__name__: _reader(kind) for kind in _KINDS},
     ResponseDeclared.__name__: _read_declared,

@@ -21,6 +21,7 @@ Over: TypeAlias = Literal["ended", "suspended"] | None
 """How what a batch holds ends what a run does in its conversation; None where the run goes on."""
 
 _DONE: Result[None, JournalFailed] = Success(None)
+_LAST: frozenset[type[Record]] = frozenset({RunEnded, RunSuspended})
 
 
 class StoredRunLog(RunLog):
@@ -59,7 +60,7 @@ class StoredRunLog(RunLog):
         """Commit records as one batch; see `Journal.append` and `RunLog`."""
         if not records:
             return _DONE
-        if len(records) > 1 and any(isinstance(record, RunEnded | RunSuspended) for record in records[:-1]):
+        if len(records) > 1 and not _LAST.isdisjoint(map(type, records[:-1])):
             return Failure(JournalFailed(records[0].id, "what ends a run, or suspends it, is the last of its batch"))
         batch = make_batch(records, self.run)
         if isinstance(batch, RecordRefused):
