@@ -1,4 +1,4 @@
-"""Run a benchmark: `python benchmarks [contracts | layers | local | rivals | stores] [ARGUMENTS]`; else rivals."""
+"""Run a benchmark: `python benchmarks [contracts | layers | local | mcp | rivals | stores] [OPTIONS]`; else rivals."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ PROGRAMS = {
     "contracts": HERE / "contracts.py",
     "layers": HERE / "layers.py",
     "local": HERE / "local_model.py",
+    "mcp": HERE / "mcp_adapter.py",
     "rivals": HERE / "rivals" / "__main__.py",
     "stores": HERE / "stores" / "__main__.py",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -13,6 +14,7 @@ from mcp import Client
 from mcp_types import JSONRPCNotification
 
 from lamina.adapters.mcp import Identity, McpApp, McpHttp, McpLimits, McpServer
+from lamina.adapters.mcp._http import bound_to
 from lamina.adapters.mcp._replay import MemoryReplay
 from lamina.call import Surface
 from lamina.effect import ConstructionError
@@ -412,6 +414,21 @@ async def test_progress_and_changes_come_over_http() -> None:
             world.changes.announce()
             async with asyncio.timeout(5):
                 assert type(await anext(stream)).__name__ == "ToolsListChanged"
+
+
+async def test_the_parts_of_an_answer_are_sent_at_once() -> None:
+    seen: asyncio.Queue[int] = asyncio.Queue()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.put_nowait(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    with bound_to("127.0.0.1", 0) as bound:
+        async with await asyncio.start_server(connected, sock=bound), asyncio.timeout(5):
+            _, writer = await asyncio.open_connection(*bound.getsockname())
+            assert await seen.get() != 0
+            writer.close()
+            await writer.wait_closed()
 
 
 async def test_a_port_that_is_taken_is_an_error_of_the_one_who_listens() -> None:
