@@ -339,12 +339,14 @@ def install_node(session: nox.Session, folder: Path) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure, after `--`: rivals (`--adapters`, `--only`, …), `contracts`, `layers`, `local` or `stores`."""
+    """Measure, after `--`: rivals (`--adapters`, `--only`, …), `contracts`, `layers`, `local`, `mcp` or `stores`."""
     install(session, "lamina", "-e", ".", *groups("bench"))
     if "--rivals" in session.posargs:
         install(session, "rivals", *groups("rivals"))
     if "stores" in session.posargs[:1]:
         install(session, "stores", *groups("stores"), optional="other frameworks' stores are left out")
+    if "mcp" in session.posargs[:1]:
+        install(session, "mcp", "-e", ".[mcp]", *groups("mcp-rivals"))
     if "local" in session.posargs[:1]:
         install(session, "local", *WHEELS_ONLY, "-e", ".[local]")
         install_model(session)
