@@ -44,7 +44,7 @@ async def client_of(name: str, transport: str, mode: str) -> AsyncGenerator[tupl
     if transport == "stdio":
         before = children()
         parameters = StdioServerParameters(
-            command=sys.executable, args=[str(SERVER), name, "stdio"], env=dict(os.environ)
+            command=sys.executable, args=[str(SERVER), name, "stdio"], env={**os.environ, "FASTMCP_LOG_LEVEL": "ERROR"}
         )
         async with Client(parameters, mode=mode) as client:
             (pid,) = children() - before
