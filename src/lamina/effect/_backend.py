@@ -29,16 +29,35 @@ def on_trio() -> bool:
     return trio is not None and trio.lowlevel.in_trio_run()
 
 
-def spawn(body: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
-    """Start a root task; `body` must let no exception out but cancellation."""
+def spawn(body: Callable[[], Coroutine[Any, Any, None]], name: str, unbegun: Callable[[], None]) -> None:
+    """Start a root task; `body` must let no exception out but cancellation.
+
+    Args:
+        body: What the task does.
+        name: What the task is called.
+        unbegun: Called instead, where asyncio's task is cancelled before its first step, as by a loop that shuts
+            down: nothing of `body` runs then, not even its `finally`.
+    """
     if on_trio():
         import trio
 
         trio.lowlevel.spawn_system_task(body, name=name, context=copy_context())  # pyright: ignore[reportUnknownMemberType] - trio leaves it untyped
         return
-    task = asyncio.get_running_loop().create_task(body(), name=name)
+    begun = False
+
+    async def run() -> None:
+        nonlocal begun
+        begun = True
+        await body()
+
+    def ended(task: asyncio.Task[None]) -> None:
+        _roots.discard(task)
+        if not begun:
+            unbegun()
+
+    task = asyncio.get_running_loop().create_task(run(), name=name)
     _roots.add(task)
-    task.add_done_callback(_roots.discard)
+    task.add_done_callback(ended)
 
 
 def call_later(delay: float, callback: Callable[[], object]) -> Timer:

@@ -70,19 +70,22 @@ class Hosts:
         if self._idle.is_set():
             self._idle = anyio.Event()
 
+        def ended() -> None:
+            if cell.outcome is None:  # cancelled before it began
+                self._settle(cell, Broken(RuntimeError(f"{node.leaf} was cancelled while it came up")))
+            assert cell.closed is not None
+            cell.closed.set()
+            self._alive -= 1
+            if not self._alive:
+                self._idle.set()
+
         async def host() -> None:
             try:
                 await self._host(cell, node)
             finally:
-                if cell.outcome is None:  # cancelled before it began
-                    self._settle(cell, Broken(RuntimeError(f"{node.leaf} was cancelled while it came up")))
-                assert cell.closed is not None
-                cell.closed.set()
-                self._alive -= 1
-                if not self._alive:
-                    self._idle.set()
+                ended()
 
-        _backend.spawn(host, f"lamina {node.leaf}")
+        _backend.spawn(host, f"lamina {node.leaf}", ended)
 
     def _settle(self, cell: Cell, outcome: Up | Failed | Broken) -> None:
         self.cells.settle(cell, outcome)

@@ -49,17 +49,24 @@ class Settlements:
             except BaseException as error:
                 errors.append(error)
             finally:
-                self._patient.discard(limit)
-                self._running -= 1
-                if not self._running:
-                    self._idle.set()
-                    self._idle = anyio.Event()
-                done.set()
+                ended()
+
+        def ended() -> None:
+            self._patient.discard(limit)
+            self._running -= 1
+            if not self._running:
+                self._idle.set()
+                self._idle = anyio.Event()
+            done.set()
+
+        def unbegun() -> None:
+            errors.append(RuntimeError("what had to be finished was cancelled before it began"))
+            ended()
 
         self._running += 1  # before the task runs: a close that comes now has to see it
         if patient:
             self._patient.add(limit)
-        _backend.spawn(body, "lamina settlement")
+        _backend.spawn(body, "lamina settlement", unbegun)
         try:
             if patient:
                 await self._until_cancelled(done, limit, seconds, errors)

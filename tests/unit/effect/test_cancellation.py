@@ -12,7 +12,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from returns.result import Failure, Result, Success
 
-from lamina.effect import Environment, Layer, bind, handler, plan
+from lamina.effect import Environment, Layer, bind, handler, layer, plan
 from tests.unit.effect.ledger import Ledger, resource
 
 
@@ -148,3 +148,47 @@ async def test_what_is_released_in_a_cancelled_request_may_use_anyio() -> None:
             await call(scope)
     assert ledger.released == ["tx"]
     await environment.close()
+
+
+def _cancel_unbegun(name: str) -> int:
+    """Cancel the root tasks whose name begins so before their first step, as a loop does that shuts down."""
+    found = [task for task in asyncio.all_tasks() if task.get_name().startswith(name)]
+    for task in found:
+        task.cancel()
+    return len(found)
+
+
+@pytest.mark.asyncio
+async def test_a_settlement_that_is_cancelled_before_its_first_step_keeps_nobody_waiting() -> None:
+    environment = Environment(plan(layer(A)), close_timeout=60)
+    await environment.open()
+
+    async def work_on() -> None:
+        raise AssertionError("it never began")
+
+    async def settle() -> None:
+        await environment.settle(work_on, 60)
+
+    settling = asyncio.create_task(settle())
+    await asyncio.sleep(0)
+    assert _cancel_unbegun("lamina settlement") == 1
+    async with asyncio.timeout(10):
+        with pytest.raises(RuntimeError, match="cancelled before it began"):
+            await settling
+        await environment.close()
+
+
+@pytest.mark.asyncio
+async def test_a_resource_that_is_cancelled_before_its_first_step_keeps_no_environment_from_closing() -> None:
+    ledger = Ledger()
+    environment = Environment(plan(resource(ledger, A)), close_timeout=60)
+    opening = asyncio.create_task(environment.open())
+    for _ in range(10):
+        await asyncio.sleep(0)
+        if _cancel_unbegun("lamina layer A"):
+            break
+    async with asyncio.timeout(10):
+        with pytest.raises(RuntimeError, match="was cancelled while it came up"):
+            await opening
+        await environment.close()
+    assert ledger.acquired == []
