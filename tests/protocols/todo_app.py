@@ -107,7 +107,7 @@ async def main(report: Path) -> None:
 
         group.start_soon(drive)
         await serve_mcp(rt.bind(contract, host, audit=audit), http=McpHttp(port=0, started=started))
-    report.write_text(
+    await anyio.Path(report).write_text(
         json.dumps(
             {
                 "log": [written(message) for message in host.messages],
