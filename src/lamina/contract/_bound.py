@@ -42,11 +42,12 @@ from lamina.contract._errors import (
     DispatchError,
     wire,
 )
-from lamina.contract._ground import Ground, check_whole
+from lamina.contract._ground import Ground, check_whole, yes
 from lamina.contract._projection import Reading
 from lamina.contract._values import Dispatched
 from lamina.contract._variant import Variant
 from lamina.effect import ConstructionError, Problem, caller_where, log
+from lamina.redaction import Secrets
 from lamina.schema import JsonValue, canonical_json
 
 V_co = TypeVar("V_co", covariant=True)
@@ -162,10 +163,10 @@ class BoundContract(Surface, Generic[V_co, X_contra]):
             answered = await dispatch(
                 self._ground, name[:_LONGEST_NAME], variant, payload, invocation, decoded=False, caller=caller
             )
-            if isinstance(answered, Failure):
-                return outcome_of(answered.failure())
-            made = self._success(answered.unwrap())
             secrets = self._ground.secrets
+            if isinstance(answered, Failure):
+                return outcome_of(_without_secrets(answered.failure(), secrets))
+            made = self._success(answered.unwrap())
             return bound(secrets.redact_in(made) if secrets.active else made)
         except Exception:
             log().exception("a dispatch broke", capability=name[:_LONGEST_NAME], invocation=invocation.id)
@@ -244,6 +245,13 @@ class BoundContract(Surface, Generic[V_co, X_contra]):
         return secrets.redact(value) if secrets.active else value
 
 
+def _without_secrets(error: DispatchError, secrets: Secrets) -> DispatchError:
+    """Keep secrets out of what an `authorize` said; the other errors hold names only."""
+    if secrets.active and isinstance(error, AgentAuthorizationError):
+        return attrs.evolve(error, reason=secrets.redact_text(error.reason))
+    return error
+
+
 def outcome_of(error: DispatchError) -> Outcome:
     """Give the outcome that stands for an error; the error is in it, as it is."""
     match error:
@@ -273,7 +281,7 @@ def _offered(variant: Variant, model: object) -> bool:
     if variant.available is None:
         return True
     try:
-        return bool(variant.available(model))
+        return yes(variant.available(model), "available")
     except Exception:
         log().exception("available broke; the capability is not listed", capability=variant.name)
         return False

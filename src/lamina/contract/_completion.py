@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
@@ -175,7 +176,7 @@ def completes(
         timeout: Seconds that sending and waiting may take together.
 
     Raises:
-        ConstructionError: The timeout is not a positive, finite number.
+        ConstructionError: The timeout is not a positive, finite number, or `correlate` is async.
 
     Example:
         >>> @attrs.frozen
@@ -185,6 +186,7 @@ def completes(
         >>> ended.timeout
         30.0
     """
+    _plain("correlate", correlate)
     return MessageCompletion(
         success=success,
         failure=failure if isinstance(failure, tuple) else (failure,),
@@ -220,7 +222,8 @@ def when(
         timeout: Seconds that sending and waiting may take together.
 
     Raises:
-        ConstructionError: Both or none of projection and source, or a timeout that is no positive, finite number.
+        ConstructionError: Both or none of projection and source, a timeout that is no positive, finite number, or an
+            async predicate.
 
     Example:
         >>> from lamina.contract import struct
@@ -237,7 +240,14 @@ def when(
     if (projection is None) == (source is None):
         line = f"it looks at a projection or at a source  {caller_where()}"
         raise ConstructionError([Problem("COMPLETION", "when(…)", (line,), "when(projection=…, predicate=…)")])
+    _plain("predicate", predicate)
     return StateCompletion(projection=projection, source=source, predicate=predicate, timeout=_checked(timeout))
+
+
+def _plain(name: str, function: object) -> None:
+    if function is not None and (not callable(function) or inspect.iscoroutinefunction(function)):
+        line = f"{name} is a plain function, which answers at once  {caller_where()}"
+        raise ConstructionError([Problem("COMPLETION", name, (line,))])
 
 
 def _checked(timeout: float) -> float:

@@ -163,11 +163,13 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
         lines: list[str] = []
         if not (isinstance(model, type) and attrs.has(model)):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types
             lines.append(f"the model, {name_of(model)}, is no attrs class")
-        if not NAME.fullmatch(name):
+        if not isinstance(name, str) or not NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance] - as above
             lines.append("its name has 1 to 128 letters, digits, _ or -")
+        if context is not None and not isinstance(context, Projection):  # pyright: ignore[reportUnnecessaryIsInstance] - as above
+            lines.append("context is made by pick(…), compose(…) or struct(…)")
         where = caller_where()
         if lines:
-            raise ConstructionError([Problem("CONTRACT", name[:128], (*lines, str(where)))])
+            raise ConstructionError([Problem("CONTRACT", str(name)[:128], (*lines, str(where)))])
         return Contract(
             model=model,
             union=members_of(messages),
@@ -383,12 +385,14 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
             ConstructionError: The name is no good or taken, or the type has no codec.
         """
         lines: list[str] = []
-        if not NAME.fullmatch(name):
+        if not isinstance(name, str) or not NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types
             lines.append("a resource's name has 1 to 128 letters, digits, _ or -")
+        if not callable(read):
+            lines.append("read is a function of the model")
         if any(one.name == name for one in self.declared):
             lines.append(f'Duplicate agent resource name "{name}"')
         if lines:
-            raise ConstructionError([Problem("RESOURCE", name[:128], (*lines, str(caller_where())))])
+            raise ConstructionError([Problem("RESOURCE", str(name)[:128], (*lines, str(caller_where())))])
         reading = struct(self.model, schema, read, observes=observes).reading(self.model)
         made = DeclaredResource(name=name, description=description, reading=reading)
         return attrs.evolve(self, declared=(*self.declared, made))

@@ -6,10 +6,12 @@ Every attempt is one audit entry and one operation, refusals included.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable
 from typing import Any, Final, cast
 
+import attrs
 from returns.result import Failure, Result, Success
 
 from lamina.audit import NOT_RESOLVED, Audit, Decision, record_dispatch
@@ -26,7 +28,7 @@ from lamina.contract._errors import (
     Delivery,
     DispatchError,
 )
-from lamina.contract._ground import Ground
+from lamina.contract._ground import Ground, yes
 from lamina.contract._values import At, Attempt, Denied, Dispatched
 from lamina.contract._variant import Variant
 from lamina.contract._waiting import CutOff, Wait, ending_of
@@ -115,6 +117,12 @@ async def _attempt(
             except Exception as error:
                 outcome = "AgentDefect"
                 raise AgentDefect(name, track.delivery) from error
+            except asyncio.CancelledError as error:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise  # whoever cancels gets it
+                outcome = "AgentDefect"  # something of the application's own was cancelled, and this call was not
+                raise AgentDefect(name, track.delivery) from error
             outcome = _outcome_of(answered)
             watched.returned(answered)
             if outcome == "failed":
@@ -181,7 +189,7 @@ async def _steps(
         return Failure(AgentCancelledError(name))
     model = ground.model()
     # 2. Available: before decoding, so that a refusal tells nothing of the schema or of what the caller may do.
-    if variant.available is not None and not variant.available(model):
+    if variant.available is not None and not yes(variant.available(model), "available"):
         return Failure(AgentCapabilityUnavailableError(name, variant.tag))
     # 3. Decode. An instance is held to its class as strictly as JSON is.
     input_: Any = given
@@ -231,7 +239,7 @@ def _refusal(name: str, variant: Variant, answer: object) -> AgentAuthorizationE
     if isinstance(answer, Failure):
         answer = cast("Failure[object]", answer).failure()
         if isinstance(answer, AgentAuthorizationError):
-            return answer
+            return attrs.evolve(answer, reason=answer.reason[:LONGEST_REASON])
         reason = answer.reason if isinstance(answer, Denied) else message_of(answer)
     elif answer is True:
         return None

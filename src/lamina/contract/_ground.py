@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final, TypeAlias, cast
 
@@ -12,7 +13,7 @@ from lamina.audit import Audit
 from lamina.call import Caller, Invocation
 from lamina.contract._completion import MessageCompletion, StateCompletion
 from lamina.contract._variant import Variant
-from lamina.effect import Clock, ConstructionError, Ids, Problem, SystemClock, SystemIds
+from lamina.effect import Clock, ConstructionError, Ids, Problem, SystemClock, SystemIds, name_of
 from lamina.redaction import Secrets
 from lamina.telemetry import Telemetry
 
@@ -90,6 +91,19 @@ class Ground:
         self.name = name
 
 
+def yes(answer: object, of: str) -> bool:
+    """Read the answer of a predicate: true or false, and nothing that only looks like one of them.
+
+    Raises:
+        TypeError: It is something else, a coroutine perhaps: what cannot be told is no yes.
+    """
+    if answer is True or answer is False:
+        return answer
+    if inspect.iscoroutine(answer):
+        answer.close()
+    raise TypeError(f"{of} answered with a {type(answer).__name__}, not with a bool")
+
+
 def check_whole(
     name: str, variants: tuple[Variant, ...], principal: type[Any] | None, host: object, *, approves: bool
 ) -> None:
@@ -136,6 +150,9 @@ def _what_the_host_lacks(variants: tuple[Variant, ...], principal: type[Any] | N
     for method in ("model", "dispatch"):
         if not callable(getattr(host, method, None)):
             yield f"This host has no {method}()."
+    for method in ("model", "subscribe", "observe"):
+        if inspect.iscoroutinefunction(getattr(host, method, None)):
+            yield f"This host's {method}() is async; it answers at once."
     observing = [one.name for one in variants if isinstance(one.completion, MessageCompletion)]
     if observing and not callable(getattr(host, "observe", None)):
         names = ", ".join(f'"{name}"' for name in observing)
@@ -152,4 +169,4 @@ def _what_the_host_lacks(variants: tuple[Variant, ...], principal: type[Any] | N
             "Supply host.subscribe."
         )
     if principal is not None and not callable(getattr(host, "principal", None)):
-        yield f"This host cannot tell the principal, a {principal.__name__}. Supply host.principal."
+        yield f"This host cannot tell the principal, a {name_of(principal)}. Supply host.principal."

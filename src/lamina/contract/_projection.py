@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -167,6 +168,9 @@ class _Composed(Projection[M_contra, Any]):
         """Make a class of the parts."""
         if not self._parts:
             raise _refused("compose()", "it composes nothing")
+        odd = [name for name in self._parts if not name.isidentifier() or keyword.iskeyword(name) or name[0] == "_"]
+        if odd:
+            raise _refused("compose(…)", f"{', '.join(map(repr, odd))} is no name that a field can have")
         readings = {name: part.reading(model) for name, part in self._parts.items()}
         made = _make("Context", {name: part.schema for name, part in readings.items()})
         reads = tuple(part.read for part in readings.values())

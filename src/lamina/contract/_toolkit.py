@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
-from weakref import WeakKeyDictionary
+from weakref import WeakSet
 
 from returns.result import Failure, Result, Success
 
@@ -45,25 +45,22 @@ _ERRORS = _Errors()
 
 
 class _Grounds:
-    """The ground of each host, made once: a runtime has one host for all calls, or one for each request."""
+    """Makes the ground of each call's host: a runtime has one host for all calls, or one for each request.
+
+    None is kept: two hosts may be equal and are not the same, and a ground that is kept holds a host that is over.
+    """
 
     def __init__(self, contract: AnyContract, audit: Audit | None) -> None:
         self._contract = contract
         self._audit = audit
-        self._made: WeakKeyDictionary[object, Ground] = WeakKeyDictionary()
+        self._checked: WeakSet[type[Any]] = WeakSet()
 
     def of(self, host: Any) -> Ground:  # Any: the contract's typing has said what it is
-        try:
-            made = self._made.get(host)
-        except TypeError:  # it cannot be referred to weakly
-            return self._ground(host)
-        if made is None:
-            made = self._made[host] = self._ground(host)
-        return made
-
-    def _ground(self, host: Any) -> Ground:
+        kind = cast("type[Any]", type(host))
         contract = self._contract
-        check_whole(contract.name, contract.variants, contract.principal, host, approves=True)
+        if kind not in self._checked:
+            check_whole(contract.name, contract.variants, contract.principal, host, approves=True)
+            self._checked.add(kind)
         return Ground(host, audit=self._audit, name=contract.name)
 
 

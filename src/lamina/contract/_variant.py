@@ -104,6 +104,13 @@ def compile_variant(
             f'Cannot expose "{tag}": "name" is not a valid capability name. Use 1-128 characters of [a-zA-Z0-9_-].',
         )
     own = list(_own_mistakes(description, available, execution, needs_approval=needs_approval, approval=approval))
+    for called, given in (("available", available), ("authorize", authorize), ("to_message", to_message)):
+        if given is not None and not callable(given):  # pyright: ignore[reportUnnecessaryComparison] - past the types
+            own.append(f"{called} is a function")
+    if inspect.iscoroutinefunction(to_message):
+        own.append("to_message is a plain function of the input and the snapshot")
+    if completion is not None and not isinstance(completion, MessageCompletion | StateCompletion):
+        own.append("completion is made by completes(…) or when(…)")
     if input is not None and not (isinstance(input, type) and attrs.has(input)):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types
         own.append(f"its input, {name_of(input)}, is no attrs class")
     if own:

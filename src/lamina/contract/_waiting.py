@@ -14,7 +14,7 @@ import anyio
 
 from lamina.call import Invocation, Signal
 from lamina.contract._completion import Completion, MessageCompletion, StateCompletion
-from lamina.contract._ground import Ground, Stop
+from lamina.contract._ground import Ground, Stop, yes
 from lamina.contract._values import Settled
 from lamina.contract._variant import Variant
 from lamina.effect import Alarm, log
@@ -135,6 +135,13 @@ class Ending(ABC):
             self._over.set()
 
 
+def _ends(stop: object, of: str) -> Stop:
+    """Hold a host to giving what ends a subscription: what cannot be ended would listen for ever."""
+    if not callable(stop):
+        raise TypeError(f"{of} gave a {type(stop).__name__}, not a function that ends it")
+    return cast("Stop", stop)
+
+
 class _OnMessage(Ending):
     __slots__ = ("_completion", "_invocation", "_request")
 
@@ -144,7 +151,7 @@ class _OnMessage(Ending):
         self._request = request
         self._invocation = invocation
         assert ground.observe is not None, "checked when the contract was bound"
-        self._stop = ground.observe(self._hear)
+        self._stop = _ends(ground.observe(self._hear), "observe")
 
     def look(self) -> None:
         """Nothing: a message is heard, or it was not sent."""
@@ -156,7 +163,8 @@ class _OnMessage(Ending):
         if kind not in completion.success and kind not in completion.failure:
             return
         try:
-            if completion.correlate is not None and not completion.correlate(self._request, message, self._invocation):
+            correlate = completion.correlate
+            if correlate is not None and not yes(correlate(self._request, message, self._invocation), "correlate"):
                 return
         except Exception as error:
             self._end(None, error)
@@ -176,7 +184,7 @@ class _OnProjection(Ending):
         self._request = request
         self._last: object = _UNREAD
         assert ground.subscribe is not None, "checked when the contract was bound"
-        self._stop = ground.subscribe(self.look)
+        self._stop = _ends(ground.subscribe(self.look), "subscribe")
 
     def look(self) -> None:
         """Read the model; the same value is not looked at again."""
@@ -187,7 +195,7 @@ class _OnProjection(Ending):
             if self._last is not _UNREAD and self._reading.same(value, self._last):
                 return
             self._last = value
-            if self._predicate(value, self._request):
+            if yes(self._predicate(value, self._request), "predicate"):
                 self._end(_COMPLETED)
         except Exception as error:
             self._end(None, error)
@@ -201,7 +209,7 @@ class _OnSource(Ending):
         self._completion = completion
         self._request = request
         assert completion.source is not None, "there is one where there is no projection"
-        self._stop = completion.source.subscribe(self.look)
+        self._stop = _ends(completion.source.subscribe(self.look), "a source's subscribe")
 
     def look(self) -> None:
         """Read the source, each time: it may change in place."""
@@ -210,7 +218,7 @@ class _OnSource(Ending):
         completion = self._completion
         try:
             assert completion.source is not None, "as above"
-            if completion.predicate(completion.source.get(), self._request):
+            if yes(completion.predicate(completion.source.get(), self._request), "predicate"):
                 self._end(_COMPLETED)
         except Exception as error:
             self._end(None, error)
