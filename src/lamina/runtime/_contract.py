@@ -59,7 +59,7 @@ def _approver(
     core: Core, given: Given, scope: Scope
 ) -> Callable[[ApprovalRequest, Caller], Awaitable[Result[ApprovalDecision, ApprovalUnavailable]]]:
     compiled = scope.compile((Need("approval", Approval),), _ask)
-    given_for = takes_caller(given, core.plan.seeds.keys)
+    given_for = takes_caller(given, core.plan.seeds.keys, scope)
 
     async def approve(request: ApprovalRequest, caller: Caller) -> Result[ApprovalDecision, ApprovalUnavailable]:
         answered: Result[ApprovalDecision, ApprovalUnavailable] = await compiled(request, given_for(caller))

@@ -10,7 +10,15 @@ from returns.result import Result
 
 from lamina.approval import Approval, ApprovalDecision, ApprovalRequest, ApprovalUnavailable
 from lamina.audit import Audit
-from lamina.call import Authorization, AuthorizationAnswer, AuthorizationRequest, Caller, CallerFeature, Capability
+from lamina.call import (
+    NOBODY,
+    Authorization,
+    AuthorizationAnswer,
+    AuthorizationRequest,
+    Caller,
+    CallerFeature,
+    Capability,
+)
 from lamina.effect import (
     Clock,
     ConstructionError,
@@ -25,6 +33,7 @@ from lamina.effect import (
 )
 from lamina.engine import Given, Permits, PreparedTool, prepare_tool
 from lamina.redaction import Secrets
+from lamina.runtime._guarded import GuardedCaller
 from lamina.runtime._offers import OfferedPrompt, OfferedResource
 from lamina.tools import Tool, Tools, requirements_of, settled_tools
 
@@ -103,7 +112,7 @@ def prepare_offering(offering: Offering, scope: Scope, permits: Permits, *, asks
     authorized = scope.offers(Authorization)
     clock = scope.value(Clock)
     audit = scope.value(Audit)
-    secrets = _secrets(scope)
+    secrets = secrets_of(scope)
     toolkit = settled_tools(offering.toolkit, scope.value, secrets)
     return PreparedOffering(
         asker=offering.name,
@@ -119,7 +128,8 @@ def prepare_offering(offering: Offering, scope: Scope, permits: Permits, *, asks
     )
 
 
-def _secrets(scope: Scope) -> Secrets:
+def secrets_of(scope: Scope) -> Secrets:
+    """Give what must not leave; nothing where the runtime knows of none."""
     offered = scope.value(Secrets)
     return offered if isinstance(offered, Secrets) else Secrets()
 
@@ -176,10 +186,15 @@ def _by_name(scope: Scope, offered: OfferedResource | OfferedPrompt) -> Compiled
     return scope.compile(offered.needs, call)
 
 
-def takes_caller(given: Given, keys: tuple[object, ...]) -> Callable[[Caller], Given]:
-    """Make what puts each call's `Caller` among the values of the seeds."""
+def takes_caller(given: Given, keys: tuple[object, ...], scope: Scope) -> Callable[[Caller], Given]:
+    """Make what puts each call's `Caller` among the values of the seeds; it is told no secrets."""
     if Caller not in keys:
         return lambda caller: given
-    at = keys.index(Caller)
+    at, secrets = keys.index(Caller), secrets_of(scope)
     before, after = given[:at], given[at + 1 :]
-    return lambda caller: (*before, cast("object", caller), *after)
+
+    def given_for(caller: Caller) -> Given:
+        guarded = GuardedCaller(caller, secrets) if secrets.active and caller is not NOBODY else caller
+        return (*before, cast("object", guarded), *after)
+
+    return given_for

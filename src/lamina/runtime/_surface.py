@@ -97,7 +97,7 @@ def _of_toolkit(core: Core, given: Given, toolkit: Tools[Any], options: SurfaceO
     prepared = prepare_offering(offering, scope, core.permits, asks_caller=sight.rests_on(Approval, Caller))
     return ToolkitSurface(
         prepared,
-        takes_caller(given, core.plan.seeds.keys),
+        takes_caller(given, core.plan.seeds.keys, scope),
         name=name,
         version=options.version,
         result_bytes=options.result_bytes,
@@ -116,11 +116,12 @@ def _of_agent(
         raise ConstructionError([Problem("SURFACE", f'agent "{agent.id}"', (line,), "rt.surface(toolkit, ...)")])
     sight = core.plan.sight_of(binding)
     asking = [tool for tool in agent.toolkit if tool.ask is not None]
-    refuse_deferred(Scope(core.environment, sight), asking, name, where)
+    scope = Scope(core.environment, sight)
+    refuse_deferred(scope, asking, name, where)
     asks: set[CallerFeature] = {feature for tool in agent.toolkit for feature in tool.asks}
     if asking and sight.rests_on(Approval, Caller):
         asks.add("elicit")
-    given_for = takes_caller(given, core.plan.seeds.keys)
+    given_for = takes_caller(given, core.plan.seeds.keys, scope)
 
     def start(caller: Caller, command: object) -> RunHandle[Any]:
         runtime: Runtime[Any] = Runtime(core, given_for(caller))
