@@ -11,6 +11,7 @@ import attrs
 import orjson
 from returns.result import Failure, Result
 
+from lamina.call._bound import bound
 from lamina.call._caller import NOBODY, Caller
 from lamina.call._invocation import Invocation
 from lamina.call._outcome import Outcome, ToolDefect, ToolFailure, ToolInvalidInput, ToolRejected, ToolSuccess
@@ -83,7 +84,7 @@ class _Presented(Surface):
         if invocation.signal is not None and invocation.signal.aborted:
             return ToolRejected("not-started")
         uri = _filled(info.uri, {} if payload is None else payload)
-        return _outcome(await self._inner.read(uri)) if isinstance(uri, str) else uri
+        return bound(_outcome(await self._inner.read(uri))) if isinstance(uri, str) else uri
 
     def summary(self, name: str, outcome: ToolSuccess) -> str | None:
         """Pass on what the surface says."""
