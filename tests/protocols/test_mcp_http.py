@@ -45,7 +45,20 @@ async def test_both_eras_with_the_sdks_own_client() -> None:
                 assert (await client.read_resource("app://text")).contents[0].text == "one"
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil:80", "", "[::2]", "a[::1]"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil:80",
+        "",
+        "[::2]",
+        "a[::1]",
+        "[::1",
+        "localhost:80@evil.example",
+        "localhost:",
+    ],
+)
 async def test_a_host_that_is_not_this_machine_is_421(host: str) -> None:
     async with surface_of(World(), echo) as surface, listening(McpServer(surface)) as http:
         response = await Caller(http).post({}, host=host)
@@ -53,7 +66,17 @@ async def test_a_host_that_is_not_this_machine_is_421(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example", "null", "http://127.0.0.1.evil.example", "file://localhost", "localhost", ""]
+    "origin",
+    [
+        "https://evil.example",
+        "null",
+        "http://127.0.0.1.evil.example",
+        "file://localhost",
+        "localhost",
+        "",
+        "http://[",
+        "http://localhost:80@evil.example",
+    ],
 )
 async def test_89_an_origin_that_is_not_listed_is_403_before_anybody_is_authenticated(origin: str) -> None:
     settings = McpHttp(verify=verify)

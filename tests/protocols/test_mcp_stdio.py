@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
+import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -144,3 +146,23 @@ async def test_stdio_and_http_at_once() -> None:
         assert over_stdio["result"]["content"][0]["text"] == "b"
         process.stdin.close()
         assert await process.wait() == 0
+
+
+@pytest.mark.parametrize("how", ["interrupted", "hung up", "closed"])
+async def test_its_input_may_be_a_terminal_and_it_ends_with_it(how: str) -> None:
+    ours, theirs = pty.openpty()
+    async with program(stdin=theirs, start_new_session=True) as process:
+        os.close(theirs)
+        os.write(ours, json.dumps(INITIALIZE).encode() + b"\n")
+        assert json.loads(await process.stdout.readline())["id"] == 0
+        if how == "interrupted":
+            process.send_signal(signal.SIGINT)
+        elif how == "closed":
+            os.write(ours, b"\x04")
+        if how == "hung up":
+            os.close(ours)
+        async with asyncio.timeout(20):
+            code = await process.wait()
+        if how != "hung up":
+            os.close(ours)
+        assert (code == 0) == (how != "interrupted")

@@ -248,7 +248,7 @@ class BoundContract(Surface, Generic[V_co, X_contra]):
 def _without_secrets(error: DispatchError, secrets: Secrets) -> DispatchError:
     """Keep secrets out of what an `authorize` said; the other errors hold names only."""
     if secrets.active and isinstance(error, AgentAuthorizationError):
-        return attrs.evolve(error, reason=secrets.redact_text(error.reason))
+        return AgentAuthorizationError(error.capability, error.tag, secrets.redact_text(error.reason))
     return error
 
 

@@ -6,12 +6,11 @@ Every attempt is one audit entry and one operation, refusals included.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Awaitable
 from typing import Any, Final, cast
 
-import attrs
+import anyio
 from returns.result import Failure, Result, Success
 
 from lamina.audit import NOT_RESOLVED, Audit, Decision, record_dispatch
@@ -32,7 +31,7 @@ from lamina.contract._ground import Ground, yes
 from lamina.contract._values import At, Attempt, Denied, Dispatched
 from lamina.contract._variant import Variant
 from lamina.contract._waiting import CutOff, Wait, ending_of
-from lamina.effect import log, message_of, tag_of
+from lamina.effect import is_cancelled, log, message_of, tag_of
 from lamina.schema import JsonValue
 from lamina.telemetry import Watched, observing, operation
 
@@ -117,9 +116,8 @@ async def _attempt(
             except Exception as error:
                 outcome = "AgentDefect"
                 raise AgentDefect(name, track.delivery) from error
-            except asyncio.CancelledError as error:
-                task = asyncio.current_task()
-                if task is None or task.cancelling():
+            except anyio.get_cancelled_exc_class() as error:
+                if is_cancelled():
                     raise  # whoever cancels gets it
                 outcome = "AgentDefect"  # something of the application's own was cancelled, and this call was not
                 raise AgentDefect(name, track.delivery) from error
@@ -239,7 +237,7 @@ def _refusal(name: str, variant: Variant, answer: object) -> AgentAuthorizationE
     if isinstance(answer, Failure):
         answer = cast("Failure[object]", answer).failure()
         if isinstance(answer, AgentAuthorizationError):
-            return attrs.evolve(answer, reason=answer.reason[:LONGEST_REASON])
+            return AgentAuthorizationError(answer.capability, answer.tag, answer.reason[:LONGEST_REASON])
         reason = answer.reason if isinstance(answer, Denied) else message_of(answer)
     elif answer is True:
         return None

@@ -53,11 +53,11 @@ class _Grounds:
     def __init__(self, contract: AnyContract, audit: Audit | None) -> None:
         self._contract = contract
         self._audit = audit
-        self._checked: WeakSet[type[Any]] = WeakSet()
+        self._checked: WeakSet[type[object]] = WeakSet()
 
     def of(self, host: Any) -> Ground:  # Any: the contract's typing has said what it is
-        kind = cast("type[Any]", type(host))
         contract = self._contract
+        kind: type[object] = host.__class__
         if kind not in self._checked:
             check_whole(contract.name, contract.variants, contract.principal, host, approves=True)
             self._checked.add(kind)

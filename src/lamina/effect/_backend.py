@@ -86,3 +86,22 @@ def is_native(cancelled: BaseException) -> bool:
         return False
     message: object = cancelled.args[0] if cancelled.args else None
     return not (isinstance(message, str) and message.startswith("Cancelled via cancel scope "))
+
+
+def is_cancelled() -> bool:
+    """Tell whether it is the task that runs now that was cancelled, and not something that it waited for.
+
+    When to use: where a cancel was caught. A task that waits for another one which is cancelled is thrown the same
+    exception, and nobody meant it. Trio knows no such thing: there, a cancel is always one's own.
+
+    Example:
+        >>> import anyio
+        >>> async def main() -> bool:
+        ...     return is_cancelled()
+        >>> anyio.run(main)
+        False
+    """
+    if on_trio():
+        return True
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0

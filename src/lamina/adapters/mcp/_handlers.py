@@ -21,6 +21,7 @@ from lamina.adapters.mcp._options import Identity, McpLimits
 from lamina.adapters.mcp._shapes import error_result, message_of, read_of, required_of, result_of
 from lamina.adapters.mcp._view import View, Views
 from lamina.call import (
+    AgentResourceError,
     Caller,
     CallerFeature,
     Invocation,
@@ -32,7 +33,7 @@ from lamina.call import (
     Signal,
     ToolDefect,
 )
-from lamina.effect import log
+from lamina.effect import is_cancelled, log
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -41,6 +42,7 @@ IDENTITY = "lamina.identity"
 POLL_AFTER = "lamina.poll_after"
 """Where it holds after how many seconds the stream of a call ends."""
 _RESOURCE_NOT_FOUND = -32002
+_TOO_MANY = "Too many resources are watched"
 _ASKS: frozenset[CallerFeature] = frozenset(("elicit", "sample", "roots"))
 
 
@@ -50,11 +52,14 @@ class Session:
 
     Attributes:
         level: What its client wants to be told at least.
+        view: What it began with; changes are told of that one, also where its caller's claims change meanwhile.
         stop: Ends listening to changes.
         uris: The resources that it subscribed to.
     """
 
     level: LogLevel | None = None
+    view: View | None = None
+    begun: bool = False
     stop: Callable[[], None] | None = None
     uris: set[str] = attrs.field(factory=set[str])
 
@@ -234,8 +239,10 @@ class Handlers:
         self, ctx: Context, params: wire.SubscriptionsListenRequestParams
     ) -> wire.SubscriptionsListenResult:
         """Serve a stream of changes, in the newer era."""
-        view = await self._view(ctx)
-        stop = await view.watcher.listen(_nobody, params.notifications.resource_subscriptions or ())
+        view, uris = await self._view(ctx), params.notifications.resource_subscriptions or ()
+        if len(uris) > self._limits.watched:
+            raise MCPError(wire.INVALID_PARAMS, _TOO_MANY)
+        stop = await view.watcher.listen(_nobody, uris)
         try:
             return await view.listening(ctx, params)
         finally:
@@ -243,7 +250,14 @@ class Handlers:
 
     async def subscribe(self, ctx: Context, params: wire.SubscribeRequestParams) -> wire.EmptyResult:
         """Watch a resource for a session, in the older era."""
-        view, session = await self._view(ctx), self._session(ctx)
+        session, view = await self._begun(ctx)
+        if params.uri in session.uris:
+            return wire.EmptyResult()
+        if len(session.uris) >= self._limits.watched:
+            raise MCPError(wire.INVALID_PARAMS, _TOO_MANY)
+        read = await view.surface.read(params.uri)
+        if isinstance(read, Failure) and isinstance(error := read.failure(), AgentResourceError):
+            raise MCPError(_RESOURCE_NOT_FOUND, str(error), {"uri": params.uri})
         if params.uri not in session.uris:
             session.uris.add(params.uri)
             await view.watcher.watch(params.uri)
@@ -251,7 +265,7 @@ class Handlers:
 
     async def unsubscribe(self, ctx: Context, params: wire.UnsubscribeRequestParams) -> wire.EmptyResult:
         """Watch it no more."""
-        view, session = await self._view(ctx), self._session(ctx)
+        session, view = await self._begun(ctx)
         if params.uri in session.uris:
             session.uris.discard(params.uri)
             view.watcher.forget((params.uri,))
@@ -264,10 +278,11 @@ class Handlers:
 
     async def initialized(self, ctx: Context, params: wire.NotificationParams | None) -> None:
         """Begin to tell a session of changes."""
-        session = self._session(ctx)
-        if session.stop is not None:
+        session, view = await self._begun(ctx)
+        if session.begun:
             return
-        view, server_session, queue = await self._view(ctx), ctx.session, asyncio.Queue[ServerEvent](1_024)
+        session.begun = True
+        server_session, queue = ctx.session, asyncio.Queue[ServerEvent](1_024)
 
         def take(event: ServerEvent) -> None:
             if isinstance(event, ResourceUpdated) and event.uri not in session.uris:
@@ -286,27 +301,45 @@ class Handlers:
                 except Exception:
                     log().debug("a client that is gone was not told of a change", exc_info=True)
 
-        unlisten = await view.watcher.listen(take)
+        try:
+            unlisten = await view.watcher.listen(take)
+        except BaseException:
+            session.begun = False
+            raise
         task = asyncio.create_task(tell(), name="lamina mcp session")
 
         def stop() -> None:
             task.cancel()
             unlisten()
-            view.watcher.forget(session.uris)
-            session.uris.clear()
 
         session.stop = stop
-        _connection(ctx).exit_stack.callback(stop)
 
     # What all of them need.
 
     def _session(self, ctx: Context) -> Session:
         return cast("Session", _connection(ctx).state.setdefault("lamina", Session()))
 
+    async def _begun(self, ctx: Context) -> tuple[Session, View]:
+        """Give a session with its view; what it watches ends with its connection."""
+        session = self._session(ctx)
+        if session.view is None:
+            view = await self._view(ctx)
+            if session.view is None:  # nobody was faster
+                session.view = view
+                _connection(ctx).exit_stack.callback(_leave, session, view)
+        return session, session.view
+
     async def _view(self, ctx: Context) -> View:
         request = ctx.request
         identity: Identity | None = None if request is None else request.scope.get(IDENTITY)
         return await self._views.of(identity)
+
+
+def _leave(session: Session, view: View) -> None:
+    if session.stop is not None:
+        session.stop()
+    view.watcher.forget(session.uris)
+    session.uris.clear()
 
 
 def contained(method: str, handler: Callable[[Context, P], Awaitable[R]]) -> Callable[[Context, P], Awaitable[R]]:
@@ -318,6 +351,12 @@ def contained(method: str, handler: Callable[[Context, P], Awaitable[R]]) -> Cal
             return await handler(ctx, params)
         except MCPError:
             raise
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+            # The SDK would take it for an end of the whole session, and tell nobody.
+            log().warning("handling a request was cancelled by something of its own", method=method)
+            raise MCPError(wire.INTERNAL_ERROR, f"Handling {method} failed unexpectedly") from None
         except Exception:
             log().exception("handling a request broke", method=method)
             raise MCPError(wire.INTERNAL_ERROR, f"Handling {method} failed unexpectedly") from None

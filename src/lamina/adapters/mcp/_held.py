@@ -266,7 +266,7 @@ class HeldCalls:
         return f"{named}.{self._mac(named, held.binding)}"
 
     def _mac(self, named: str, binding: bytes) -> str:
-        return hmac.new(self._secret, named.encode() + b"\0" + binding, hashlib.sha256).hexdigest()
+        return hmac.new(self._secret, named.encode(errors="replace") + b"\0" + binding, hashlib.sha256).hexdigest()
 
     def _find(self, binding: bytes, state: str) -> _Held:
         named, _, mac = state[:1_024].rpartition(".")
@@ -274,7 +274,7 @@ class HeldCalls:
         held = self._calls.get(held_id)
         if (
             held is None
-            or not hmac.compare_digest(mac.encode(), self._mac(named, binding).encode())
+            or not hmac.compare_digest(mac.encode(errors="replace"), self._mac(named, binding).encode())
             or told != str(held.round)
             or held.caller.told  # its request is being served right now
         ):
@@ -290,8 +290,16 @@ _ANSWERS: dict[str, tuple[type, ...]] = {
 
 
 def binding_of(caller: bytes, name: str, arguments: object) -> bytes:
-    """Give what a reference is bound to: who called what, with which arguments."""
-    return hashlib.sha256(canonical_json([caller.hex(), name, plain(arguments)])).digest()
+    """Give what a reference is bound to: who called what, with which arguments.
+
+    Raises:
+        MCPError: The arguments are no JSON: not a number, half a surrogate pair, nested without measure.
+    """
+    try:
+        written = canonical_json([caller.hex(), name, plain(arguments)])
+    except (ValueError, RecursionError):
+        raise MCPError(wire.INVALID_PARAMS, "The arguments are no JSON that every peer can read") from None
+    return hashlib.sha256(written).digest()
 
 
 async def _quiet() -> None:

@@ -7,9 +7,7 @@ import socket
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-import anyio
 import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -17,16 +15,18 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from lamina.adapters.mcp._finish import finish
 from lamina.adapters.mcp._handlers import IDENTITY, POLL_AFTER
 from lamina.adapters.mcp._options import Identity, McpHttp
 from lamina.adapters.mcp._replay import Sessions
-from lamina.effect import log
+from lamina.effect import is_cancelled, log
 
 if TYPE_CHECKING:
     from lamina.adapters.mcp._server import McpServer
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _LONGEST_TOKEN = 65_536
+_UNVERIFIED = "The token cannot be verified now"
 
 
 class McpApp:
@@ -112,13 +112,18 @@ class McpApp:
             return _unauthorized("")
         try:
             identity = await verify(token)
+            if identity is None:
+                return _unauthorized(', error="invalid_token"')
+            scope["user"] = AuthenticatedUser(_token_of(identity))
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+            log().warning("verifying a token was cancelled by something of its own; the request is refused")
+            return Response(_UNVERIFIED, 503)
         except Exception:
             log().exception("verifying a token broke; the request is refused")
-            return Response("The token cannot be verified now", 503)
-        if identity is None:
-            return _unauthorized(', error="invalid_token"')
+            return Response(_UNVERIFIED, 503)
         scope[IDENTITY] = identity
-        scope["user"] = AuthenticatedUser(_token_of(identity))
         return None
 
     def _knows_host(self, host: str) -> bool:
@@ -129,8 +134,8 @@ class McpApp:
         origin = origin.lower()
         if origin in self._origins:
             return True
-        parts = urlsplit(origin)
-        return parts.scheme in ("http", "https") and _without_port(parts.netloc) in _LOCAL
+        scheme, found, authority = origin.partition("://")
+        return bool(found) and scheme in ("http", "https") and _without_port(authority) in _LOCAL
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         message: Message = await receive()
@@ -168,10 +173,10 @@ async def listen(app: McpApp, settings: McpHttp) -> None:
         await asyncio.wait({serving})
     finally:
         server.should_exit = True
-        with anyio.CancelScope(shield=True):
-            await asyncio.wait({serving}, timeout=10)
-        serving.cancel()  # which does nothing to one that has ended
-        bound.close()
+        try:
+            await finish(_ended(serving), 12)
+        finally:
+            bound.close()
     await serving
 
 
@@ -185,6 +190,12 @@ def bound_to(host: str, port: int) -> socket.socket:
     made = socket.create_server((host, port), family=family)
     # Named TCP in so many words: only then does asyncio send each answer's parts at once, and not 40 ms apart.
     return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=made.detach())
+
+
+async def _ended(serving: asyncio.Task[None]) -> None:
+    await asyncio.wait({serving}, timeout=10)
+    serving.cancel()  # which does nothing to one that has ended
+    await asyncio.wait({serving}, timeout=1)
 
 
 class _Listening(uvicorn.Server):
@@ -207,9 +218,9 @@ class _Listening(uvicorn.Server):
 
 
 def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+    """Give the name or address alone; whatever else there is stays, so that it is nobody's."""
+    name, _, port = host.rpartition(":")
+    return name if port.isascii() and port.isdigit() and name else host
 
 
 def _unauthorized(more: str) -> Response:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import stat
 import sys
+import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeAlias
@@ -108,7 +109,7 @@ class Lines:
     async def _read(self, messages: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         kept, skipping = bytearray(), False
         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-            while data := await self._receive():
+            while data := await self._next():
                 *lines, rest = data.split(b"\n")
                 for part in lines:
                     if skipping:
@@ -124,6 +125,13 @@ class Lines:
                     kept.clear()
                     skipping = True
                     await self._refuse(wire.INVALID_REQUEST, f"A line is longer than {self._longest} bytes")
+
+    async def _next(self) -> bytes:
+        try:
+            return await self._receive()
+        except OSError:  # a terminal that hung up, or a socket whose peer is gone
+            log().debug("the input cannot be read any more, which is its end", exc_info=True)
+            return b""
 
     async def _take(self, line: bytes, messages: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         if not line.strip():
@@ -147,8 +155,8 @@ class Lines:
         if isinstance(message, wire.JSONRPCNotification) and message.method == "notifications/cancelled":
             self._settled((message.params or {}).get("requestId"))
 
-    def _settled(self, request: str | int | None) -> None:
-        if request is not None:
+    def _settled(self, request: object) -> None:
+        if isinstance(request, str | int):  # a client may name anything
             self._asked.discard(request)
             if not self._asked:
                 self._answered.set()
@@ -229,11 +237,44 @@ async def _reader(fd: int) -> tuple[Receive, Callable[[], None]]:
         )
         return lambda: reader.read(_CHUNK), transport.close
 
-    async def read() -> bytes:
-        # A read that nobody waits for any more stays behind in its thread: nothing can wake it.
-        return await anyio.to_thread.run_sync(os.read, fd, _CHUNK, abandon_on_cancel=True)
+    return _thread_reader(fd)
 
-    return read, lambda: None
+
+def _thread_reader(fd: int) -> tuple[Receive, Callable[[], None]]:
+    """Read a terminal or a file in a thread, and close it.
+
+    A read that nobody waits for any more stays behind: nothing can wake it. So it is no thread of a pool, which the end
+    of the program would wait for.
+    """
+    loop, wanted, got = asyncio.get_running_loop(), threading.Semaphore(0), asyncio.Queue[bytes]()
+    over = threading.Event()
+
+    def work() -> None:
+        data = b"-"
+        while data and not over.is_set():
+            wanted.acquire()
+            if over.is_set():
+                break
+            try:
+                data = os.read(fd, _CHUNK)
+            except OSError:
+                data = b""
+            try:
+                loop.call_soon_threadsafe(got.put_nowait, data)
+            except RuntimeError:  # the loop is over
+                break
+        os.close(fd)
+
+    async def read() -> bytes:
+        wanted.release()
+        return await got.get()
+
+    def close() -> None:
+        over.set()
+        wanted.release()
+
+    threading.Thread(target=work, name="lamina mcp input", daemon=True).start()
+    return read, close
 
 
 async def _writer(fd: int) -> tuple[Send, Callable[[], None]]:

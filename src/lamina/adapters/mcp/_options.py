@@ -33,6 +33,7 @@ class McpLimits(Value):
         debounce: Seconds between a change and telling of it; changes in between are told once.
         callers: Surfaces kept at once, where each caller has one of its own.
         listeners: Streams of changes at once.
+        watched: Resources that one client watches at once.
 
     Raises:
         ConstructionError: One of them is not positive.
@@ -48,6 +49,7 @@ class McpLimits(Value):
     debounce: float = attrs.field(default=0.05, validator=_positive)
     callers: int = attrs.field(default=1_000, validator=_positive)
     listeners: int = attrs.field(default=1_024, validator=_positive)
+    watched: int = attrs.field(default=256, validator=_positive)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from lamina.adapters.mcp._callers import Context
+from lamina.adapters.mcp._finish import finish
 from lamina.adapters.mcp._handlers import Handlers, contained
 from lamina.adapters.mcp._lines import Ending, Lines, stdio_lines
 from lamina.adapters.mcp._options import McpHttp, McpLimits, SurfaceFactory
@@ -135,8 +136,7 @@ class McpServer:
             self._users -= 1
             if self._users == 0:
                 self._views.close()
-                with anyio.CancelScope(shield=True):
-                    await self._handlers.held.close()
+                await finish(self._handlers.held.close(), 6)
 
 
 async def serve_mcp(
@@ -235,7 +235,8 @@ def _sdk_server(handlers: Handlers, surface: Surface | None, name: str, version:
         register("prompts/get", wire.GetPromptRequestParams, handlers.get_prompt)
     if completes:
         register("completion/complete", wire.CompleteRequestParams, handlers.complete)
-    server.add_notification_handler("notifications/initialized", wire.NotificationParams, handlers.initialized)
+    ready = contained("notifications/initialized", handlers.initialized)
+    server.add_notification_handler("notifications/initialized", wire.NotificationParams, ready)
     return server
 
 

@@ -11,7 +11,7 @@ from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
 from returns.result import Failure
 
 from lamina.call import Surface
-from lamina.effect import log
+from lamina.effect import is_cancelled, log
 
 
 class Watcher:
@@ -44,9 +44,9 @@ class Watcher:
             What ends it; calling it again does nothing.
         """
         watched = tuple(uris)
-        self._listeners += 1
         if self._stop is None:
             self._stop = self._surface.subscribe(self._changed)
+        self._listeners += 1
         unsubscribe = self.bus.subscribe(listener)
         over: list[bool] = []
 
@@ -133,14 +133,18 @@ class Watcher:
         """Give what is available; None where that cannot be told, which is no change."""
         try:
             return await self._surface.available()
-        except Exception:
+        except (Exception, asyncio.CancelledError):
+            if is_cancelled():
+                raise
             log().exception("what is available cannot be told")
             return self._available
 
     async def _look_at(self, uri: str) -> object:
         try:
             read = await self._surface.read(uri)
-        except Exception:
+        except (Exception, asyncio.CancelledError):
+            if is_cancelled():
+                raise
             log().exception("a resource that is watched cannot be read")
             return self._contents.get(uri)
         # Whole contents may be large, and of many resources; their hash says enough.

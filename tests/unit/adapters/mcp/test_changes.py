@@ -81,7 +81,6 @@ async def test_a_session_is_told_of_the_resources_that_it_subscribed_to() -> Non
         world.changes.announce()
         await asyncio.sleep(0.02)
         assert len(heard.methods) == 1
-        await subscribe(client, "app://nowhere")
 
 
 async def test_in_the_newer_era_a_stream_tells_of_what_it_was_asked_for() -> None:
