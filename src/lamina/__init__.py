@@ -10,8 +10,9 @@ A name is imported when it is first asked for: who uses only the layers does not
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from lamina._lazy import lazily
 
 if TYPE_CHECKING:
     from lamina.agent import Agent, AgentPolicy, Binding
@@ -90,17 +91,4 @@ __all__ = [
     "try_build",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Import a public name from its folder, once."""
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module 'lamina' has no attribute {name!r}")
-    found: object = getattr(import_module(f"lamina.{home}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _HOME_OF, __all__)

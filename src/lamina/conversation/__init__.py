@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from lamina._lazy import lazily
 from lamina.conversation._errors import (
     AlreadyDecided,
     AppendConflict,
@@ -134,17 +134,4 @@ _HOME_OF = {
     "verify_export": "_export",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Import an implementation's public name from its module, once."""
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _HOME_OF, __all__)
