@@ -279,4 +279,5 @@ class MemoryHost(Generic[M, Msg]):
 
 
 def _next(answer: object) -> tuple[Any, Sequence[Command[Any]]]:  # Any: no checker tells a model from such a pair
-    return cast("tuple[Any, Sequence[Command[Any]]]", answer if isinstance(answer, tuple) else (answer, ()))
+    # A named tuple is a model.
+    return cast("tuple[Any, Sequence[Command[Any]]]", answer if type(answer) is tuple else (answer, ()))

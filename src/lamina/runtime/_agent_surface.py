@@ -46,6 +46,7 @@ from lamina.engine import (
     ToolCallSucceeded,
     TurnStarted,
 )
+from lamina.redaction import Secrets
 from lamina.schema import JsonValue
 
 Start = Callable[[Caller, object], RunHandle[Any]]
@@ -66,8 +67,10 @@ class AgentSurface(Surface):
         description: str,
         asks: frozenset[CallerFeature],
         result_bytes: int = DEFAULT_RESULT_BYTES,
+        secrets: Secrets,
     ) -> None:
         self._agent = agent
+        self._secrets = secrets
         self._start = start
         self._result_bytes = result_bytes
         self.name = name
@@ -114,7 +117,8 @@ class AgentSurface(Surface):
             finally:
                 if stop is not None:
                     stop()
-            return self._outcome(ended)
+            outcome, secrets = self._outcome(ended), self._secrets
+            return bound(secrets.redact_in(outcome) if secrets.active else outcome, self._result_bytes)
 
     def _decode(self, payload: JsonValue) -> Result[object, tuple[str, ...]]:
         given: object = {} if payload is None else payload
@@ -146,7 +150,7 @@ class AgentSurface(Surface):
         if isinstance(encoded, Failure):
             log().error("an agent's answer breaks its own schema", agent=self._agent.id)
             return ToolDefect("output")
-        return bound(ToolSuccess(encoded.unwrap()), self._result_bytes)
+        return ToolSuccess(encoded.unwrap())
 
     def summary(self, name: str, outcome: ToolSuccess) -> str | None:
         """Give a text answer as it is."""
@@ -159,7 +163,7 @@ class AgentSurface(Surface):
         instructions = self._agent.instructions
         if not isinstance(instructions, str) or name != self.capabilities[0].name:
             return Failure(PromptRefused(f"No such prompt: {name[:128]}"))
-        return Success((PromptMessage("user", TextContent(instructions)),))
+        return Success((PromptMessage("user", TextContent(self._secrets.redact_text(instructions))),))
 
 
 async def _report(events: RunEvents, caller: Caller) -> None:

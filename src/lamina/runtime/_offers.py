@@ -6,6 +6,7 @@ import base64
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from types import UnionType
 from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin
 from urllib.parse import unquote
@@ -29,7 +30,7 @@ from lamina.schema import Codec, codec
 Completion: TypeAlias = Sequence[str] | Callable[[str], Iterable[str] | Awaitable[Iterable[str]]]
 """What an argument may be: all of it, or a function of what was typed."""
 Function: TypeAlias = Callable[..., Awaitable[Any]]  # Any: read from its annotation
-_MOST_COMPLETIONS = 100
+_MOST_COMPLETIONS = 1_000
 _KINDS: dict[object, str] = {
     str: "text/plain",
     bytes: "application/octet-stream",
@@ -262,14 +263,14 @@ def messages_of(value: object) -> tuple[PromptMessage, ...]:
 
 
 async def completed(completions: Mapping[str, Completion], argument: str, begun: str) -> tuple[str, ...]:
-    """Give at most 100 values that an argument may have and that begin so."""
+    """Give values that an argument may have and that begin so: as many as anybody can use, and a function's no more."""
     source = completions.get(argument)
     if source is None:
         return ()
     if callable(source):
         answer = source(begun)
         given = await answer if inspect.isawaitable(answer) else answer
-        found = [str(each) for each in given]
+        found = [str(each) for each in islice(given, _MOST_COMPLETIONS)]
     else:
         found = [each for each in source if each.lower().startswith(begun.lower())]
     return tuple(found[:_MOST_COMPLETIONS])

@@ -22,7 +22,7 @@ from lamina.effect import ConstructionError, Layer, Problem, Scope, Seeds, Where
 from lamina.engine import Given, RunHandle
 from lamina.runtime._agent_surface import AgentSurface
 from lamina.runtime._changes import Changes
-from lamina.runtime._offering import Offering, prepare_offering, refuse_deferred, takes_caller
+from lamina.runtime._offering import Offering, prepare_offering, refuse_deferred, secrets_of, takes_caller
 from lamina.runtime._offers import OfferedPrompt, OfferedResource
 from lamina.runtime._toolkit_surface import ToolkitSurface
 from lamina.tools import Tools
@@ -135,6 +135,7 @@ def _of_agent(
         description=options.description,
         asks=frozenset(asks),
         result_bytes=options.result_bytes,
+        secrets=secrets_of(scope),
     )
 
 

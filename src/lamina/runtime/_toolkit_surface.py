@@ -135,10 +135,12 @@ class ToolkitSurface(Surface):
         if offered is None:
             return ()
         try:
-            return await completed(offered.completions, argument, begun)
+            values = await completed(offered.completions, argument, begun)
         except Exception:
             log().exception("a completion broke", of=offered.info.name, argument=argument[:128])
             return ()
+        secrets = self._prepared.secrets
+        return tuple(map(secrets.redact_text, values)) if secrets.active else values
 
     def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Be told when something may have changed; never, where the surface was given no `Changes`."""

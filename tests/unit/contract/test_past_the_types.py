@@ -7,7 +7,7 @@ import functools
 import gc
 import weakref
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import pytest
@@ -19,6 +19,7 @@ from lamina.contract import (
     AgentDefect,
     Contract,
     Denied,
+    MemoryHost,
     audit_log,
     completes,
     compose,
@@ -179,3 +180,16 @@ async def test_a_toolkit_sends_to_the_host_of_its_request_and_keeps_none() -> No
     gc.collect()
     assert [host.sent for host in made] == [[Clear()]] * 3
     assert [host() for host in alive] == [None] * 3
+
+
+class Pair(NamedTuple):
+    """A model that is a tuple."""
+
+    left: int
+    right: int
+
+
+def test_a_named_tuple_is_a_model_and_no_model_with_commands() -> None:
+    host: MemoryHost[Pair, int] = MemoryHost(Pair(0, 0), lambda pair, more: Pair(pair.left + more, pair.right))
+    host.dispatch(2)
+    assert host.model() == host.replayed() == Pair(2, 0)

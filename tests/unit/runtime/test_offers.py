@@ -153,7 +153,7 @@ async def test_a_prompt_may_say_why_there_is_none() -> None:
 
 
 async def codes(begun: str) -> list[str]:
-    return [f"{begun}-{n}" for n in range(200)]
+    return [f"{begun}-{n}" for n in range(2_000)]
 
 
 def broken_codes(begun: str) -> list[str]:
@@ -218,7 +218,7 @@ async def test_arguments_are_completed() -> None:
     async with build(layer(Db)) as rt:
         surface = rt.surface(NOTHING, prompts=[review], resources=[row, kinds])
         assert await surface.complete("prompt", "review", "tone", "K") == ("kind",)
-        assert len(await surface.complete("prompt", "review", "code", "a")) == 100
+        assert len(await surface.complete("prompt", "review", "code", "a")) == 1_000
         assert await surface.complete("prompt", "review", "more", "a") == ()
         assert await surface.complete("prompt", "review", "nothing", "a") == ()
         assert await surface.complete("prompt", "other", "tone", "a") == ()

@@ -25,6 +25,7 @@ from lamina.call import (
 )
 from lamina.effect import ConstructionError, Try, bind, empty_layer, seed
 from lamina.model import Authentication, ModelError
+from lamina.redaction import Secrets
 from lamina.runtime import build, prompt
 from lamina.testing import ScriptedModel, call_tool, fail, say
 from lamina.tools import tool
@@ -193,3 +194,14 @@ async def test_an_agent_whose_needs_are_missing_is_refused_at_once() -> None:
     async with build(empty_layer()) as rt:
         with pytest.raises(ConstructionError, match="MISSING Approval"):
             rt.surface(plain(toolkit=write))
+
+
+async def test_no_secret_is_in_its_instructions_or_its_answer() -> None:
+    agent = Agent("helper", instructions="Say hunter2-hunter2.", policy=POLICY, toolkit=echo)
+    binding: Any = agent.on(ScriptedModel(say("it is hunter2-hunter2")))
+    async with build(bind(Secrets).value(Secrets("hunter2-hunter2")), programs=[binding]) as rt:
+        surface = rt.surface(binding)
+        outcome = await surface.invoke("helper", {"input": "hello"}, invocation(), NOBODY)
+        (told,) = (await surface.prompt("helper", {})).unwrap()
+    assert outcome == ToolSuccess("it is [REDACTED:secret]")
+    assert told.content == TextContent("Say [REDACTED:secret].")

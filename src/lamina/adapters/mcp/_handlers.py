@@ -231,7 +231,9 @@ class Handlers:
             values = await view.surface.complete("template", ref.uri, argument.name, argument.value)
         shown = [*values[:100]]
         more = len(values) > len(shown)
-        return wire.CompleteResult(completion=wire.Completion(values=shown, total=len(values), has_more=more))
+        return wire.CompleteResult(
+            completion=wire.Completion(values=shown, total=None if more else len(values), has_more=more)
+        )
 
     # Changes.
 

@@ -160,6 +160,7 @@ async def serve_mcp(
 
     Raises:
         ConstructionError: The surface's capabilities ask their caller for more than can be asked here.
+        OSError: The port is taken, or the address is not this machine's.
     """
     listening = None
     if http is not None:
@@ -169,11 +170,16 @@ async def serve_mcp(
             await listening.http(http)
         return
     talking = McpServer(source, limits=limits, name=name, version=version)
-    async with anyio.create_task_group() as group:
-        if listening is not None:
-            group.start_soon(listening.http, http)
-        await talking.stdio()
-        group.cancel_scope.cancel()
+    try:
+        async with anyio.create_task_group() as group:
+            if listening is not None:
+                group.start_soon(listening.http, http)
+            await talking.stdio()
+            group.cancel_scope.cancel()
+    except ExceptionGroup as errors:
+        if len(errors.exceptions) == 1 and isinstance(errors.exceptions[0], OSError):
+            raise errors.exceptions[0] from None  # the port, as `McpServer.http` says it
+        raise
 
 
 class _Server(Server[Any]):

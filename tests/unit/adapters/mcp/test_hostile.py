@@ -13,10 +13,21 @@ import mcp_types as wire
 import pytest
 from returns.result import Result, Success
 
-from lamina.adapters.mcp import Identity, McpHttp, McpLimits, McpServer
+from lamina.adapters.mcp import Identity, McpHttp, McpLimits, McpServer, serve_mcp
 from lamina.adapters.mcp._finish import finish
 from lamina.adapters.mcp._lines import Lines
-from lamina.call import Caller, Capability, Invocation, Outcome, ResourceContent, ResourceInfo, Surface, ToolSuccess
+from lamina.call import (
+    Caller,
+    Capability,
+    Invocation,
+    Outcome,
+    Prompt,
+    PromptArgument,
+    ResourceContent,
+    ResourceInfo,
+    Surface,
+    ToolSuccess,
+)
 from lamina.effect import Try, bind, seed
 from lamina.redaction import Secrets
 from lamina.runtime import build
@@ -337,3 +348,29 @@ async def test_a_resource_that_is_read_as_a_tool_is_bounded_like_a_tool() -> Non
     outcome: Any = await presented(Large(), read_tools=True).invoke("read_all", {}, Invocation.new("mcp"), NOBODY)
     assert outcome.value["originalBytes"] == 5_000_002
     assert len(json.dumps(outcome.value)) <= DEFAULT_RESULT_BYTES
+
+
+class Many(Large):
+    """Knows many values of an argument."""
+
+    async def complete(self, kind: Any, of: str, argument: str, begun: str) -> tuple[str, ...]:
+        return tuple(map(str, range(150)))
+
+    prompts = (Prompt(name="pick", arguments=(PromptArgument(name="one"),)),)
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+async def test_a_client_is_told_that_there_are_more_values_than_it_is_given(mode: str) -> None:
+    async with talking(McpServer(Many()), mode) as client:
+        given = (await client.complete(wire.PromptReference(name="pick"), {"name": "one", "value": ""})).completion
+    assert (len(given.values), given.total, given.has_more) == (100, None, True)
+
+
+async def test_a_port_that_is_taken_is_the_error_itself_beside_stdio_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stdio(server: object, ending: object = None) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(McpServer, "stdio", stdio)
+    async with surface_of(World(), echo) as surface, listening(McpServer(surface)) as http:
+        with pytest.raises(OSError, match="in use"):
+            await serve_mcp(surface, http=McpHttp(port=http.base_url.port or 0))
