@@ -148,8 +148,8 @@ def record_dispatch(
                 decision=decision,
                 outcome=outcome,
                 principal=None if projected is None else storable(projected[:LONGEST_NAME]),
-                invocation=storable(invocation[:LONGEST_NAME]),
-                transport=storable(transport[:LONGEST_NAME]),
+                invocation=storable(str(invocation)[:LONGEST_NAME]),  # past the types too: each attempt is an entry
+                transport=storable(str(transport)[:LONGEST_NAME]),
                 request=storable(request[:LONGEST_NAME]) if isinstance(request, str) else request,
                 tag=tag,
                 input=input,

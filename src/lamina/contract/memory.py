@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from returns.result import Failure, Result
 
 from lamina.contract._listeners import Listeners
-from lamina.effect import Value, log
+from lamina.effect import Value, is_cancelled, log
 
 M = TypeVar("M")
 Msg = TypeVar("Msg")
@@ -246,6 +246,10 @@ class MemoryHost(Generic[M, Msg]):
     async def _run(self, one: Command[Msg]) -> None:
         try:
             self.dispatch(await one.run())
+        except anyio.get_cancelled_exc_class():
+            if is_cancelled():
+                raise
+            log().warning("a command was cancelled by something of its own; no message comes of it", command=one.name)
         except Exception:
             log().exception("a command of a host broke; no message comes of it", command=one.name)
         finally:

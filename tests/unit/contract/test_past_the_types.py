@@ -21,6 +21,7 @@ from lamina.contract import (
     Denied,
     MemoryHost,
     audit_log,
+    command,
     completes,
     compose,
     pick,
@@ -193,3 +194,30 @@ def test_a_named_tuple_is_a_model_and_no_model_with_commands() -> None:
     host: MemoryHost[Pair, int] = MemoryHost(Pair(0, 0), lambda pair, more: Pair(pair.left + more, pair.right))
     host.dispatch(2)
     assert host.model() == host.replayed() == Pair(2, 0)
+
+
+async def test_an_invocation_that_is_none_is_in_the_audit_all_the_same() -> None:
+    audit = audit_log()
+    bound = BASE.variant(Clear, "d").bind(Host(), audit=audit)
+    for odd in (Invocation(id=5), Invocation(id="i", transport=None)):  # type: ignore[arg-type]
+        await bound.dispatch(Clear(), odd)
+    assert [(entry.invocation, entry.transport) for entry in audit.entries] == [("5", "in-app"), ("i", "None")]
+
+
+async def test_a_command_that_is_cancelled_by_itself_is_logged_and_ends_no_host(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def cancelled() -> Any:
+        raise asyncio.CancelledError
+
+    def update(model: int, message: int) -> Any:
+        return model + message, [command(cancelled, failed=lambda _: 0)]
+
+    async with MemoryHost(0, update) as host:
+        for _ in range(2):
+            host.dispatch(1)
+            await host.idle()
+        assert host.model() == 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "a command was cancelled by something of its own; no message comes of it"
+    ] * 2
