@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TypeAlias
@@ -50,13 +51,18 @@ def started(tmp_path: Path) -> Generator[Start]:
 
 
 def wait_for(process: subprocess.Popen[str], text: str) -> None:
-    """Read what a process says on standard error until a text is there."""
+    """Read what a process says on standard error until a text is there; one that never says it is killed."""
     assert process.stderr is not None
     said = ""
-    while text not in said:
-        line = process.stderr.readline()
-        assert line, f"{text!r} never came; what came is:\n{said}"
-        said += line
+    patience = threading.Timer(PATIENCE, process.kill)
+    patience.start()
+    try:
+        while text not in said:
+            line = process.stderr.readline()
+            assert line, f"{text!r} never came; what came is:\n{said}"
+            said += line
+    finally:
+        patience.cancel()
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, object]]:
@@ -85,7 +91,7 @@ def test_of_two_at_once_the_second_is_refused_or_waits_its_turn(slow: Path, star
     refused = run_lamina("run", "slow:app", "talker", "hello", "--session", "s", cwd=slow)
     resumed = run_lamina("run", "slow:app", "--session", "s", "--resume", cwd=slow)
     queued = started("run", "slow:app", "talker", "hello", "--session", "s", "--busy", "queue", "--json")
-    wait_for(queued, "The session s goes on")
+    wait_for(queued, "The session s is in use, so this run waits")
     listed = run_lamina("sessions", "list", "--json", cwd=slow)
     first.send_signal(signal.SIGINT)
 
