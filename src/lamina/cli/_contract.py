@@ -117,9 +117,11 @@ def _read(file: Path) -> JsonValue:
     name = printable(str(file))
     hint = "Make it with --manifest --output FILE, and commit it."
     try:
-        if file.is_file() and file.stat().st_size > _LARGEST:
+        with file.open("rb") as opened:
+            read = opened.read(_LARGEST + 1)  # a device has no size, and may have no end
+        if len(read) > _LARGEST:
             raise UsageError(f"{name} is larger than any manifest.")
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read.decode("utf-8-sig")
     except FileNotFoundError:
         raise UsageError(f"There is no file {name}.", hint) from None
     except UnicodeDecodeError:

@@ -116,6 +116,13 @@ def test_what_is_no_manifest_is_said_so(lamina: Commands, content: bytes | None,
     assert ended.err.startswith(f"lamina: {said}")
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
+def test_a_file_without_end_is_not_read_for_ever(lamina: Commands) -> None:
+    ended = lamina("contract", TODO, "--check", "/dev/zero")
+
+    assert (ended.code, ended.err) == (2, "lamina: /dev/zero is larger than any manifest.\n")
+
+
 def test_files_that_cannot_be_read_or_written(lamina: Commands) -> None:
     (lamina.folder / "there").mkdir()
 
