@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from lamina.cli._arguments import parser
 from lamina.cli._exits import BROKEN_PIPE, FAILED, INTERRUPTED, USAGE, UsageError, is_output_lost
 from lamina.cli._log import application_log
+from lamina.cli._signals import ending_signals
 from lamina.effect import ConstructionError
 
 
@@ -25,8 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0 where all went well; 1 for a run that failed, for problems that `check` found, for a contract that is not what
         its file says, and for what a store does not have; 2 where nothing could be run: the command line, the
-        application or the environment; 3 for a run that is suspended until somebody decides; 130 after Ctrl-C; 141
-        where nobody reads the output any more.
+        application or the environment; 3 for a run that is suspended until somebody decides; 130 after Ctrl-C, 143
+        after SIGTERM and 129 after SIGHUP; 141 where nobody reads the output any more.
 
     Example:
         >>> main(["check", "lamina.demo.incomplete:app"])  # doctest: +SKIP
@@ -36,6 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print('The command needs rich: pip install "lamina[cli]"', file=sys.stderr)
         return USAGE
     _make_writable()
+    with ending_signals() as told:
+        code = _main(arguments)
+    return told.code if code == INTERRUPTED and told.code else code
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     try:
         options = parser().parse_args(arguments)
         with application_log(options.log) as options.log_secrets:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -19,10 +22,13 @@ HERE = ("--stdio", "a-program-that-is-not-there")
 SERVER = """
 import json
 import os
+import signal
 import sys
 import time
 
 how = sys.argv[1]
+if how == "stubborn":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if how == "hangs":
     time.sleep(600)
 for line in sys.stdin:
@@ -46,6 +52,10 @@ for line in sys.stdin:
         result = {"tools": [{"name": "tell", "description": "Tell\\x1b[2J it.\\nAll of it.", "inputSchema": schema}]}
     elif method == "tools/call" and how == "dies":
         os._exit(3)
+    elif method == "tools/call" and how == "stubborn":
+        with open("pid", "w") as file:
+            file.write(str(os.getpid()))
+        time.sleep(600)
     elif method == "tools/call" and how == "stalls":
         time.sleep(600)
     elif method == "tools/call" and how == "fails":
@@ -222,3 +232,20 @@ def test_a_server_that_hangs_is_not_waited_for(lamina: Commands, server: str) ->
 
     assert (ended.code, ended.out) == (2, "")
     assert "could not be connected to" in ended.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
+def test_no_server_outlives_a_command_that_is_told_to_end(lamina: Commands, server: str, name: str, code: int) -> None:
+    arguments = ("mcp", "call", "tell", "--arg", "text=a", "--stdio", f"{server} stubborn")
+    os.mkfifo(lamina.folder / "pid")
+    with subprocess.Popen(
+        [sys.executable, "-m", "lamina.cli", *arguments], stderr=subprocess.PIPE, cwd=lamina.folder, text=True
+    ) as command:
+        pid = int((lamina.folder / "pid").read_text())  # written when it is called
+        command.send_signal(getattr(signal, name))
+        said = command.communicate(timeout=30)[1]
+
+    assert (command.returncode, said.splitlines()[-1]) == (code, "lamina: Interrupted.")
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
