@@ -33,7 +33,7 @@ from lamina.mcp._errors import (
 )
 from lamina.mcp._hooks import callbacks_of
 from lamina.mcp._link import Answer, Cut, Link, Serving
-from lamina.mcp._results import identity_of, size_of
+from lamina.mcp._results import identity_of, is_too_large, size_of
 from lamina.mcp._servers import HttpServer, ServerSpec, StdioServer
 from lamina.mcp._transport import Transport
 from lamina.mcp.port import McpCall, RemoteResult, RemoteServer, RemoteTool, ServerIdentity
@@ -361,6 +361,8 @@ def _reason_of(error: BaseException, transport: Transport) -> str:
             return "it speaks no version of the protocol that is known here"
         case MCPError(code=code) if code == INTERNAL_ERROR and (status := transport.refused):
             return f"it answered with HTTP {status}"
+        case MCPError() if is_too_large(error):
+            return "its answer is too large"
         case MCPError():
             return f"it refused the handshake: {error.message[:_LONGEST_REASON]}"
         case _:

@@ -11,9 +11,10 @@ from returns.result import Failure, Result, Success
 
 from lamina.effect import log
 from lamina.mcp._errors import LONGEST_TEXT, McpDiscoveryFailed
-from lamina.mcp._results import size_of, tool_of
+from lamina.mcp._results import is_too_large, size_of, tool_of
 from lamina.mcp._servers import ServerSpec
 from lamina.mcp.port import RemoteTool
+from lamina.schema import is_json
 
 if TYPE_CHECKING:
     import mcp_types as wire
@@ -57,6 +58,10 @@ async def discover(client: Client, server: ServerSpec) -> Result[Catalogue, McpD
     except MCPError as error:
         if error.code == CONNECTION_CLOSED:
             raise
+        if is_too_large(error):
+            return Failure(
+                McpDiscoveryFailed(server.name, f"a page is larger than {server.limits.message_bytes} bytes")
+            )
         return Failure(McpDiscoveryFailed(server.name, f"it refused: {error.message[:LONGEST_TEXT]}"))
 
 
@@ -103,6 +108,8 @@ def _catalogue(found: list[wire.Tool], server: ServerSpec) -> Catalogue:
 def _why_not(tool: wire.Tool, server: ServerSpec) -> str | None:
     if not 0 < len(tool.name) <= _LONGEST_NAME:
         return f"its name has more than {_LONGEST_NAME} characters, or none"
+    if not is_json([tool.name, tool.input_schema, tool.output_schema]):
+        return "its schemas are no JSON, or nested too deeply"
     for what, schema in (("input", tool.input_schema), ("output", tool.output_schema)):
         if schema is not None and size_of(schema) > server.limits.schema_bytes:
             return f"its {what} schema is larger than {server.limits.schema_bytes} bytes"

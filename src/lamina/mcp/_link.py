@@ -19,8 +19,7 @@ from lamina.mcp._errors import (
     McpTimedOut,
     McpTooLarge,
 )
-from lamina.mcp._process import TOO_LARGE
-from lamina.mcp._results import result_of
+from lamina.mcp._results import is_too_large, result_of
 from lamina.mcp._servers import ServerSpec
 from lamina.mcp._transport import Transport
 from lamina.mcp.port import McpCall, RemoteResult, TellProgress
@@ -194,7 +193,7 @@ class Link:
         import mcp_types as wire
 
         name, limits, transport = self._server.name, self._server.limits, self._transport
-        if error.code == TOO_LARGE or any(said in error.message for said in _TOO_LARGE):
+        if is_too_large(error):
             return McpTooLarge(name, call.tool, "The answer", limits.message_bytes)
         if error.code == wire.CONNECTION_CLOSED:
             return Cut(transport.why, sent=True)
@@ -216,7 +215,6 @@ class Link:
 # How the SDK spells what its transport makes of an answer; seen in mcp 2.3, and held by the tests.
 _SESSION_ENDED = "Session terminated"
 _ERROR_STATUS = "Server returned an error response"
-_TOO_LARGE = ("lamina: the answer is too large", "Server-sent event exceeded the ")
 
 
 class _Progress:

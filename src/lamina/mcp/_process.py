@@ -24,6 +24,7 @@ from anyio.abc import ByteReceiveStream, Process
 from lamina.effect import log
 from lamina.mcp._servers import StdioServer
 from lamina.mcp._transport import Transport
+from lamina.redaction import MASK
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -42,6 +43,7 @@ _MOST_GARBAGE = 1_024
 """How many lines that are no messages are passed over."""
 _STDERR_TAIL = 4_096
 _POLL = 0.01
+_WATCH = 0.5
 _REAP = 2.0
 _GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,64}")')
@@ -86,6 +88,7 @@ class ProcessTransport(Transport):
                     group.start_soon(self._read, process, incoming)
                     group.start_soon(self._write, process, outgoing)
                     group.start_soon(self._drain_errors, process)
+                    group.start_soon(self._watch, process)
                     try:
                         yield read, write
                     finally:
@@ -170,6 +173,14 @@ class ProcessTransport(Transport):
         error = ErrorData(code=TOO_LARGE, message="too large")
         return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error))
 
+    async def _watch(self, process: Process) -> None:
+        """Notice the end of a process whose output does not end with it, for a child of its own has inherited it."""
+        while process.returncode is None:  # noqa: ASYNC110 - `wait()` would also wait for that child
+            await anyio.sleep(_WATCH)
+        await anyio.sleep(_WATCH)  # what it wrote last is read first
+        if not self._closing and not self.lost.is_set():
+            await self._say_how_it_ended(process)
+
     async def _say_how_it_ended(self, process: Process) -> None:
         """Say why nothing more can come: mostly that the process has ended."""
         for _ in range(round(self._server.limits.close / _POLL)):
@@ -184,6 +195,8 @@ class ProcessTransport(Transport):
         else:
             self.lose(f"it exited with code {code}" if code >= 0 else f"it was ended by signal {-code}")
         tail = self._tail.decode("utf-8", "replace").strip()
+        for secret in filter(None, self._server.secrets):  # no runtime knows them before an agent is prepared
+            tail = tail.replace(secret, MASK)
         log().warning("an MCP server ended by itself", server=self._server.name, exit_code=code, stderr=tail)
 
     # --- out ----------------------------------------------------------------------------------------------------------

@@ -18,13 +18,14 @@ from lamina.call import (
     LinkContent,
     TextContent,
 )
-from lamina.mcp._errors import McpTooLarge, McpToolFailed
+from lamina.mcp._errors import McpMisbehaved, McpTooLarge, McpToolFailed
+from lamina.mcp._process import TOO_LARGE
 from lamina.mcp.port import RemoteResult, RemoteTool, ServerIdentity
-from lamina.schema import JsonValue, canonical_json
+from lamina.schema import JsonValue, canonical_json, is_json
 
 if TYPE_CHECKING:
     import mcp_types as wire
-    from mcp import Client
+    from mcp import Client, MCPError
 
 LONGEST_DESCRIPTION = 8_192
 
@@ -54,7 +55,7 @@ def tool_of(server: str, tool: wire.Tool, *, trusted: bool) -> RemoteTool:
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
         execution=_execution(annotations) if trusted else "uncertain",
-        annotations=cast("Mapping[str, JsonValue]", said),
+        annotations=cast("Mapping[str, JsonValue]", said) if is_json(said) else {},
         digest=hashlib.sha256(canonical_json(schemas)).hexdigest(),
     )
 
@@ -69,9 +70,11 @@ def _execution(annotations: wire.ToolAnnotations | None) -> ExecutionClass:
 
 def result_of(
     server: str, tool: str, result: wire.CallToolResult, limit: int
-) -> RemoteResult | McpToolFailed | McpTooLarge:
+) -> RemoteResult | McpToolFailed | McpTooLarge | McpMisbehaved:
     """Read what a tool gave; one that says that it failed is a failure."""
-    structured = cast("JsonValue", result.structured_content)
+    structured: object = result.structured_content
+    if structured is not None and not is_json(structured):  # NaN, or nested without end
+        return McpMisbehaved(server, tool)
     content = tuple(content_of(block) for block in result.content)
     size = sum(_size(item) for item in content) + (0 if structured is None else len(canonical_json(structured)))
     if size > limit:
@@ -101,6 +104,15 @@ def content_of(block: wire.ContentBlock) -> ContentItem:
             if isinstance(held, wire.TextResourceContents):
                 return DocumentContent(uri=held.uri, media_type=held.mime_type, text=held.text)
             return DocumentContent(uri=held.uri, media_type=held.mime_type, blob=held.blob)
+
+
+def is_too_large(error: MCPError) -> bool:
+    """Tell whether an error stands for an answer that was too long to be read."""
+    return error.code == TOO_LARGE or any(said in error.message for said in _TOO_LARGE)
+
+
+# How the SDK spells what its transport makes of an answer over HTTP; seen in mcp 2.3, and held by the tests.
+_TOO_LARGE = ("lamina: the answer is too large", "Server-sent event exceeded the ")
 
 
 def size_of(value: object) -> int:

@@ -7,6 +7,7 @@ import logging
 from pathlib import Path
 
 import anyio
+import attrs
 import pytest
 from returns.result import Failure, Result
 
@@ -98,7 +99,7 @@ async def test_failures_and_refusals_are_told_apart() -> None:
     assert unknown.failure() == McpRefused("raw", "nothing", -32602, "There is no tool of that name.")
 
 
-@pytest.mark.parametrize("tool", ["lie", "bare"])
+@pytest.mark.parametrize("tool", ["lie", "bare", "nan"])
 async def test_a_server_that_lies_about_its_schema_is_not_quoted(tool: str) -> None:
     async with connect(raw()) as connected:
         connections = connected.unwrap()
@@ -176,6 +177,17 @@ async def test_a_server_that_dies_under_a_call_leaves_it_unknown_and_comes_back(
     assert after.unwrap().structured == {"n": 2}
     assert notes.read_text().count("call die") == 1
     assert len(pids(notes)) == 2
+
+
+async def test_a_server_that_dies_is_lost_though_its_child_holds_its_output() -> None:
+    async with connect(raw(limits=attrs.evolve(QUICK, call=60))) as connected:
+        connections = connected.unwrap()
+        with anyio.fail_after(20):
+            result = await connections.call(call("held"))
+            after = await connections.call(call("add", n=1))
+
+    assert result.failure() == McpOutcomeUnknown("raw", "held", "it exited with code 6")
+    assert after.unwrap().structured == {"n": 2}
 
 
 async def test_calls_in_flight_share_the_loss(tmp_path: Path) -> None:
@@ -396,3 +408,13 @@ async def test_what_a_server_writes_to_its_errors_is_only_in_our_log(caplog: pyt
         assert "hunter2" not in str(connected.failure())
 
     assert any("hunter2" in str(record.__dict__) for record in caplog.records)
+
+
+async def test_what_a_server_is_told_in_secret_is_not_in_our_log_either(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "lamina")
+    async with connect(raw("exit", secret_env={"TOKEN": "tok-0123456789"})) as connected:
+        assert isinstance(connected, Failure)
+
+    said = [str(record.__dict__) for record in caplog.records]
+    assert any("hunter2" in text for text in said)
+    assert not any("tok-0123456789" in text for text in said)

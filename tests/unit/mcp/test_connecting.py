@@ -32,6 +32,7 @@ SHORT = ConnectionLimits(connect=0.5, discovery=0.5, close=0.2)
     ("flags", "limits", "why"),
     [
         pytest.param(["exit"], QUICK, "it exited with code 3", id="exits"),
+        pytest.param(["huge_hello"], QUICK, "its answer is too large", id="huge"),
         pytest.param(["mute"], SHORT, "it did not answer within 0.5 s", id="mute"),
     ],
 )
@@ -67,6 +68,7 @@ async def test_nobody_at_the_address() -> None:
         ("loop", "it gave the cursor of a page again"),
         ("endless", "it has more than 64 pages"),
         ("many", "it has more than 256 tools"),
+        ("huge_list", "a page is larger than 4194304 bytes"),
         ("notools", "a page is not what the protocol says"),
         ("slow_list", "it took longer than 0.5 s"),
     ],
@@ -95,6 +97,8 @@ async def test_tools_that_cannot_be_used_are_listed_with_the_reason() -> None:
 
     assert known.refused == {
         "twice": "two tools have this name",
+        "endless": "its schemas are no JSON, or nested too deeply",
+        "deep": "its schemas are no JSON, or nested too deeply",
         "large": "its input schema is larger than 65536 bytes",
     }
     report = str(raised.value)

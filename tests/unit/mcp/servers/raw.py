@@ -38,7 +38,20 @@ def note(text: str) -> None:
 
 def tools() -> list[dict[str, Any]]:
     names = ["add", "big", "big_last", "die", "die_once", "hang", "slow", "lie", "bare", "kinds", "fail", "progress"]
-    names += ["garbage", "ask", "rename", "env", "image", "flood", "refuse", "reschema", "close_out", "two"]
+    names += [
+        "garbage",
+        "ask",
+        "rename",
+        "env",
+        "image",
+        "flood",
+        "refuse",
+        "reschema",
+        "close_out",
+        "two",
+        "nan",
+        "held",
+    ]
     made: list[dict[str, Any]] = []
     for name in names:
         shown = "renamed" if name == "two" and RENAMED else name
@@ -57,6 +70,11 @@ def tools() -> list[dict[str, Any]]:
         made.append({"name": "badschema", "inputSchema": {"type": "object", "properties": {"a": {"type": "nothing"}}}})
         made.append({"name": "twice", "inputSchema": NOTHING})
         made.append({"name": "twice", "inputSchema": NUMBER})
+        made.append({"name": "endless", "inputSchema": {"type": "object", "maxProperties": float("inf")}})
+        deep: dict[str, Any] = NOTHING
+        for _ in range(60):
+            deep = {"type": "object", "properties": {"a": deep}}
+        made.append({"name": "deep", "inputSchema": deep})
         made.append({"name": "large", "inputSchema": {"type": "object", "description": "x" * 100_000}})
     return made
 
@@ -76,6 +94,8 @@ def listing(params: dict[str, Any]) -> dict[str, Any]:
         return found
     if "notools" in FLAGS:
         return {"tools": "none"}
+    if "huge_list" in FLAGS:
+        return {"tools": [{"name": "a", "description": "x" * 5_000_000, "inputSchema": NOTHING}]}
     return {"tools": tools()}
 
 
@@ -97,6 +117,16 @@ def call(request: object, name: str, arguments: dict[str, Any], meta: dict[str, 
                 sys.stdout.write(f'{{"result":{body},"jsonrpc":"2.0","id":{json.dumps(request)}}}\n')
                 sys.stdout.flush()
             return None
+        case "nan":
+            with LOCK:
+                sys.stdout.write(
+                    f'{{"jsonrpc":"2.0","id":{json.dumps(request)},"result":{{"content":[],"structuredContent":{{"a":NaN}}}}}}\n'
+                )
+                sys.stdout.flush()
+            return None
+        case "held":
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            os._exit(6)
         case "flood":
             with LOCK:
                 while True:
@@ -195,6 +225,9 @@ def handle(message: dict[str, Any]) -> None:
     elif method == "initialize":
         if "mute" in FLAGS:
             return
+        if "huge_hello" in FLAGS:
+            send({"id": request, "result": {"instructions": "x" * 5_000_000}})
+            return
         version = "1999-01-01" if "ancient" in FLAGS else params["protocolVersion"]
         info = {"name": "raw", "version": "9.1", "title": "The raw server"}
         send(
@@ -232,7 +265,7 @@ def main() -> None:
     global RENAMED
     note(f"start {os.getpid()}")
     if "exit" in FLAGS:
-        sys.stderr.write("cannot open the vault: password hunter2-hunter2\n")
+        sys.stderr.write("cannot open the vault: password hunter2-hunter2\n" + os.environ.get("TOKEN", ""))
         sys.exit(3)
     if "once" in FLAGS:
         with open(os.environ["NOTES"], encoding="utf-8") as notes:
