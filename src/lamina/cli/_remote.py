@@ -50,6 +50,7 @@ from lamina.schema import JsonValue
 
 _Work: TypeAlias = Callable[[RemoteServer, McpConnections], Awaitable[int]]
 _ARGUMENT = re.compile(r"([^=]+)=(.*)", re.DOTALL)
+_HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)=(.*)")
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:=(.*))?", re.DOTALL)
 _NO_NAME = re.compile(r"[^A-Za-z0-9]+")
 
@@ -110,7 +111,7 @@ def _http(options: argparse.Namespace, limits: ConnectionLimits) -> ServerSpec:
         raise UsageError(f"{printable(url)!r} is no address of a server.", "Write --url http://127.0.0.1:8000/mcp")
     headers: dict[str, str] = {}
     for each in options.header:
-        found = _ARGUMENT.fullmatch(each)
+        found = _HEADER.fullmatch(each)
         if found is None or not each.isascii() or not each.isprintable():
             raise UsageError(f"{printable(each)!r} is no header.", "Write --header NAME=VALUE")
         headers[found[1]] = found[2]
@@ -130,7 +131,7 @@ def _host_of(url: str) -> str | None:
         host, port, whole = parts.hostname, parts.port, parts.scheme in ("http", "https")
     except ValueError:
         return None
-    return host if whole and port != 0 and parts.username is None and url.isprintable() else None
+    return host if whole and port != 0 and parts.username is None and url.isprintable() and " " not in url else None
 
 
 def _name_of(text: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -22,6 +24,7 @@ INHERITED: Final = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM"
 """The environment variables that a server's process gets of ours, unless it is told otherwise."""
 _PROTOCOLS = ("auto", "legacy", "2026-07-28")
 MOST_SERVERS = 64
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -242,8 +245,13 @@ def stdio_server(
         ('--local-timezone', 'UTC')
     """
     lines: list[str] = []
-    if not command or "\0" in "".join((command, *args)):
-        lines.append("command is the name of a program, and no argument holds a NUL")
+    if not command or not all(map(_is_argument, (command, *args))):
+        lines.append("command is the name of a program, and no argument holds a NUL, or what has no UTF-8")
+    variables = {**(env or {}), **(secret_env or {})}
+    if not all(name and "=" not in name for name in variables) or not all(map(_is_argument, chain(*variables.items()))):
+        lines.append("a variable has a name without =, and neither that nor its value holds a NUL, or has no UTF-8")
+    if isinstance(inherit, str):
+        lines.append("inherit is several names, and not one text")
     if cwd is not None and not Path(cwd).is_dir():
         lines.append("cwd is a folder")
     _refuse(name, protocol, roots, lines)
@@ -311,16 +319,18 @@ def http_server(
     """
     lines: list[str] = []
     secret = dict(secret_headers or {})
+    named = (*(headers or {}), *secret)
     if bearer is not None:
         secret["Authorization"] = f"Bearer {bearer}"
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-        lines.append("url is http or https, with a host, and without a user")
-    if bearer is not None and (auth is not None or any(each.lower() == "authorization" for each in headers or {})):
+    if not _is_address(url):
+        lines.append("url is http or https, with a host, and without a user or a space")
+    if bearer is not None and (auth is not None or any(each.lower() == "authorization" for each in named)):
         lines.append("bearer stands alone: no auth=, and no other Authorization header")
-    if any(
-        not text.isascii() or "\n" in text or "\r" in text for text in (*(headers or {}).values(), *secret.values())
-    ):
+    if bearer is not None and not bearer.strip():
+        lines.append("bearer is a token, and not empty")
+    if not all(map(_HEADER.fullmatch, named)):
+        lines.append("a header's name is letters, digits and some signs, and no space")
+    if not all(text.isascii() and text.isprintable() for text in (*(headers or {}).values(), *secret.values())):
         lines.append("a header's value is one line of ASCII")
     _refuse(name, protocol, roots, lines)
     return HttpServer(
@@ -338,6 +348,24 @@ def http_server(
         roots=None if roots is None else tuple(roots),
         where=caller_where(),
     )
+
+
+def _is_argument(text: str) -> bool:
+    """Tell whether a process can be given a text."""
+    try:
+        return b"\0" not in text.encode("utf-8", "surrogateescape")  # a file's name may be other bytes
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return False
+    whole = parts.scheme in ("http", "https") and bool(host) and port != 0 and parts.username is None
+    return whole and url.isprintable() and " " not in url
 
 
 def _refuse(name: str, protocol: str, roots: Iterable[str] | None, lines: list[str]) -> None:

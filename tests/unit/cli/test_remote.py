@@ -100,6 +100,8 @@ def server(lamina: Commands) -> str:
         (("list", *HERE, "--header", "a=b"), "--header and --bearer-env are for a server that is reached by --url."),
         (("list", *HERE, "--env", "1 2"), "'1 2' is no variable."),
         (("list", *URL, "--header", "nonsense"), "'nonsense' is no header."),
+        (("list", *URL, "--header", "a b=c"), "'a b=c' is no header."),
+        (("list", "--url", "http://a b/"), "'http://a b/' is no address of a server."),
         (("list", *URL, "--header", "a=b\r\nc: d"), "'a=b c: d' is no header."),
         (("list", *URL, "--bearer-env", "NOT_THERE"), "The variable NOT_THERE holds no token."),
         (("list", *URL, "--timeout", "0"), "Argument --timeout: more than 0 seconds are wanted."),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import anyio
+import attrs
 import pytest
 from returns.result import Failure
 
@@ -74,7 +76,7 @@ async def test_nobody_at_the_address() -> None:
     ],
 )
 async def test_a_list_that_cannot_be_used(flag: str, why: str) -> None:
-    limits = SHORT if flag == "slow_list" else QUICK
+    limits = attrs.evolve(QUICK, discovery=0.5) if flag == "slow_list" else QUICK
     async with connect(raw(flag, limits=limits)) as connected:
         assert connected == Failure(McpDiscoveryFailed("raw", why))
 
@@ -217,7 +219,7 @@ async def test_no_process_is_left_when_all_is_well(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_one_that_does_not_want_to_end_is_killed_with_its_children(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
-    async with connect(raw("stubborn", notes=notes, limits=SHORT)):
+    async with connect(raw("stubborn", notes=notes)):
         (pid,), (child,) = pids(notes), pids(notes, "child")
 
     assert not alive(pid)
@@ -240,7 +242,7 @@ async def test_repeated_cancels_leave_no_process(tmp_path: Path) -> None:
     inside = asyncio.Event()
 
     async def use() -> None:
-        async with connect(raw("stubborn", notes=notes, limits=SHORT)) as connected:
+        async with connect(raw("stubborn", notes=notes)) as connected:
             inside.set()
             await connected.unwrap().call(McpCall(server="raw", tool="hang"))
 
@@ -312,7 +314,9 @@ def test_names_that_servers_cannot_have(name: str) -> None:
         stdio_server(name, "program")
 
 
-@pytest.mark.parametrize("url", ["ftp://a/b", "http://", "http://user:word@host/", "mcp"])
+@pytest.mark.parametrize(
+    "url", ["ftp://a/b", "http://", "http://user:word@host/", "mcp", "http://[a", "http://a:99999/", "http://a b/"]
+)
 def test_addresses_that_servers_cannot_have(url: str) -> None:
     with pytest.raises(ConstructionError, match="url is http or https"):
         http_server("web", url)
@@ -329,6 +333,35 @@ def test_all_mistakes_are_told_at_once() -> None:
         stdio_server("a_", "", cwd="/not/there", protocol="1999", roots=["http://x"])
 
     assert len(raised.value.problems[0].lines) == 6
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"env": {"A": "\0"}}, "a variable has a name"),
+        ({"secret_env": {"A=B": "x"}}, "a variable has a name"),
+        ({"env": {"A": "\ud800"}}, "a variable has a name"),
+        ({"inherit": "PATH"}, "inherit is several names"),
+    ],
+)
+def test_environments_that_no_process_can_have(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConstructionError, match=why):
+        stdio_server("raw", "program", **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"headers": {"a b": "c"}}, "a header's name"),
+        ({"secret_headers": {"": "c"}}, "a header's name"),
+        ({"headers": {"a": "b\0"}}, "a header's value"),
+        ({"bearer": ""}, "bearer is a token"),
+        ({"bearer": "token", "secret_headers": {"authorization": "Bearer other"}}, "bearer stands alone"),
+    ],
+)
+def test_headers_that_no_request_can_have(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConstructionError, match=why):
+        http_server("web", "http://a.example/mcp", **given)
 
 
 def test_two_servers_of_one_name() -> None:
