@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
-import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, Protocol
 
 from returns.result import Failure
 
 from lamina.cli._choose import AnyBinding
 from lamina.cli._exits import FAILED, INTERRUPTED, OK, SUSPENDED, UsageError, is_output_lost
+from lamina.cli._interrupts import Interrupts, listening
 from lamina.cli._kept import known_secrets
 from lamina.cli._load import AnyApp
 from lamina.cli._log import LogSecrets
@@ -99,7 +97,7 @@ def execute(
     output.begin(agent, model)
 
     async def main() -> int:
-        with _interrupts() as interrupts:
+        with listening() as interrupts:
             try:
                 async with _ticking(tick), opening as opened:
                     if isinstance(opened, Failure):
@@ -118,7 +116,7 @@ def execute(
                     raise KeyboardInterrupt from None
                 raise
 
-    async def _watch(runtime: Any, interrupts: _Interrupts) -> int:  # Any: the runtime of whatever application it is
+    async def _watch(runtime: Any, interrupts: Interrupts) -> int:  # Any: the runtime of whatever application it is
         began = time.monotonic()
         handle, notes = await conduct.begin(runtime)
         for note in notes:
@@ -152,43 +150,6 @@ def execute(
         log().exception("the application broke")
         kind = type(error).__name__
         raise UsageError(f"The application could not be opened or closed: {kind}.", "See --log FILE.") from None
-
-
-class _Interrupts:
-    """What Ctrl-C does: the first ends the run, the second says that it is ending, the third gives up waiting."""
-
-    def __init__(self, task: asyncio.Task[Any]) -> None:
-        self.count = 0
-        self.run: RunHandle[Any] | None = None
-        self._task = task
-
-    def __call__(self) -> None:
-        self.count += 1
-        if self.count == 1:
-            if self.run is None:
-                self._task.cancel()
-            else:
-                self.run.interrupt()
-        elif self.count == 2:
-            print("\nEvery call gets its outcome first; Ctrl-C again ends without.", file=sys.stderr)
-        else:
-            os._exit(INTERRUPTED)
-
-
-@contextlib.contextmanager
-def _interrupts() -> Generator[_Interrupts]:
-    task = asyncio.current_task()
-    assert task is not None
-    interrupts, loop = _Interrupts(task), asyncio.get_running_loop()
-    try:
-        loop.add_signal_handler(signal.SIGINT, interrupts)
-    except (NotImplementedError, RuntimeError, ValueError):  # Windows, or not the main thread: asyncio's own way
-        yield interrupts
-        return
-    try:
-        yield interrupts
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
 
 
 @contextlib.asynccontextmanager

@@ -9,6 +9,7 @@ import attrs
 from returns.result import Failure
 
 from lamina.cli._exits import UsageError, is_output_lost
+from lamina.cli._interrupts import interruptible
 from lamina.cli._kept import Kept, kept
 from lamina.cli._place import StorePlace, store_trouble
 from lamina.effect import ConstructionError, log
@@ -31,7 +32,7 @@ def with_store(place: StorePlace, principal: str | None, work: Callable[[Kept], 
             return await work(attrs.evolve(await opened.unwrap().run(kept, None), principal=principal))
 
     try:
-        return asyncio.run(main())
+        return asyncio.run(interruptible(main()))
     except (UsageError, ConstructionError, BrokenPipeError):
         raise
     except Exception as error:

@@ -28,6 +28,7 @@ from lamina.call import (
     TextContent,
 )
 from lamina.cli._exits import FAILED, OK, Refused, UsageError
+from lamina.cli._interrupts import interruptible
 from lamina.cli._plain import count, pretty, printable, printable_lines
 from lamina.cli._screen import Screen
 from lamina.effect import ConstructionError, log, message_of, tag_of
@@ -151,7 +152,7 @@ def _with(server: ServerSpec, work: _Work) -> int:
             return await work(found, connections)
 
     try:
-        return asyncio.run(main())
+        return asyncio.run(interruptible(main()))
     except (UsageError, ConstructionError, BrokenPipeError):
         raise
     except Exception as error:
