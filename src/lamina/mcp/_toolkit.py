@@ -11,7 +11,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.approval import Approval, Ask
 from lamina.call import Caller, CallerFeature, ContentItem, Contents, OutcomeUnknown, TextContent
-from lamina.effect import ConstructionError, Need, Problem, Where, caller_where
+from lamina.effect import ConstructionError, Need, Problem, Where, caller_where, log
 from lamina.mcp._errors import (
     McpCallError,
     McpConnectionLost,
@@ -240,7 +240,10 @@ def _find(connections: McpConnections, wanted: _Wanted, *, held: bool) -> Found:
         except ConstructionError as error:
             if wanted.tools is not None:
                 problems.extend(error.problems)
-            continue  # of all that a server offers, what can be used is used
+            else:  # of all that a server offers, what can be used is used
+                why = [line for problem in error.problems for line in problem.lines]
+                log().warning("a tool of an MCP server cannot be used", server=wanted.server, tool=name[:64], why=why)
+            continue
         if tool.name in made:
             problems.append(Problem("DUPLICATE", subject, (line, f"another tool is called {tool.name}, too")))
         made[tool.name] = tool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -155,7 +156,8 @@ async def test_a_call_that_is_cut_off_has_an_unknown_outcome_and_the_run_goes_on
     assert notes.read_text().count("call die") == 1
 
 
-async def test_all_that_a_server_offers() -> None:
+async def test_all_that_a_server_offers(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "lamina")
     with ScriptedModel(say("done")) as model:
         binding = agent(remote_toolkit("raw")).on(model)
         async with try_build(mcp_connections(raw("badtools")), programs=[binding]) as built:
@@ -164,6 +166,7 @@ async def test_all_that_a_server_offers() -> None:
     names = {spec.name for spec in model.requests[0].tools}
     assert {"raw__add", "raw__hang"} <= names
     assert not {"raw__badschema", "raw__twice", "raw__*"} & names
+    assert any("badschema" in str(record.__dict__) for record in caplog.records)  # nobody else says that it is left out
 
 
 async def test_two_servers_with_tools_of_one_name_in_any_order() -> None:
