@@ -241,8 +241,10 @@ def _find(connections: McpConnections, wanted: _Wanted, *, held: bool) -> Found:
             if wanted.tools is not None:
                 problems.extend(error.problems)
             else:  # of all that a server offers, what can be used is used
-                why = [line for problem in error.problems for line in problem.lines]
-                log().warning("a tool of an MCP server cannot be used", server=wanted.server, tool=name[:64], why=why)
+                reasons = [line for problem in error.problems for line in problem.lines]
+                log().warning(
+                    "a tool of an MCP server cannot be used", server=wanted.server, tool=name[:64], why=reasons
+                )
             continue
         if tool.name in made:
             problems.append(Problem("DUPLICATE", subject, (line, f"another tool is called {tool.name}, too")))
