@@ -242,9 +242,10 @@ def tests(session: nox.Session) -> None:
     chosen = [f"tests/{argument}" if argument in folders else argument for argument in session.posargs]
     left_out: tuple[str, ...] = ()
     if session.python != VERSIONS[0] and not any(not argument.startswith("-") for argument in chosen):
-        # What they try is processes, files, terminals and servers, which are the same on each Python.
-        left_out = ("--ignore=tests/crash", "--ignore=tests/e2e", "--ignore=tests/conformance")
-        session.log(f"tests/crash, tests/e2e and tests/conformance run on {VERSIONS[0]} alone")
+        # What they try is processes, files, terminals, servers and pages, which are the same on each Python.
+        alone_on_first = ("conformance", "crash", "docs", "e2e", "protocols", "rivals", "security")
+        left_out = tuple(f"--ignore=tests/{folder}" for folder in alone_on_first)
+        session.log(f"of tests/ {', '.join(alone_on_first)} run on {VERSIONS[0]} alone")
     run(session, "python", "-m", "pytest", *left_out, *chosen)
 
 
