@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import inspect
 import shutil
+import signal
+import sys
 from collections.abc import Callable, Generator
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,6 +57,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[FOUND] = {}
     config.stash[LEFT_OUT] = {}
+    # A shell that runs the tests in the background, or under nohup, has these ignored, and every process that a test
+    # starts inherits that: what a test sends them would go unheard.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
