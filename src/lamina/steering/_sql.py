@@ -23,7 +23,7 @@ BY_ID = "SELECT run, seq, kind, author, content, state FROM steering WHERE scope
 _FIELDS = "s.seq, s.id, s.kind, s.author, s.content, s.created, s.state, q.conversation"
 _JOINED = f"SELECT {_FIELDS} FROM steering s JOIN steering_queue q ON q.run = s.run"  # noqa: S608 - constants
 ONE = (
-    f"SELECT s.run, q.principal, {_FIELDS} FROM steering s JOIN steering_queue q ON q.run = s.run "  # noqa: S608
+    f"SELECT s.run, q.principal, {_FIELDS} FROM steering s JOIN steering_queue q ON q.run = s.run "  # noqa: S608 - constants
     "WHERE s.scope = $1 AND s.id = $2"
 )
 ALL = f"{_JOINED} WHERE s.run = $1 ORDER BY s.seq"
@@ -36,12 +36,18 @@ _SETTLED = f"CASE WHEN {_IS_IN_LOG} THEN 'delivered' ELSE 'dropped' END"
 _CLOSE_OTHERS = (
     "UPDATE steering_queue SET state = 'closed', queued = 0 WHERE conversation = $1 AND state <> 'closed' AND run <> $2"
 )
-_SETTLE_OTHERS = f"UPDATE steering SET state = {_SETTLED} WHERE scope = $1 AND state = 'queued' AND run <> $2"  # noqa: S608
+_SETTLE_OTHERS = (
+    f"UPDATE steering SET state = {_SETTLED} "  # noqa: S608 - constants
+    "WHERE scope = $1 AND state = 'queued' AND run <> $2"
+)
 _OPEN = (
     "INSERT INTO steering_queue (run, conversation, principal, state, last, queued) VALUES ($1, $2, $3, 'open', 0, 0) "
     "ON CONFLICT (run) DO UPDATE SET state = 'open' WHERE steering_queue.state <> 'closed'"
 )
-_FIND_DELIVERED = f"UPDATE steering SET state = 'delivered' WHERE run = $1 AND state = 'queued' AND {_IS_IN_LOG}"  # noqa: S608
+_FIND_DELIVERED = (
+    f"UPDATE steering SET state = 'delivered' WHERE {_IS_IN_LOG} "  # noqa: S608 - constants
+    "AND run = $1 AND state = 'queued'"
+)
 _COUNT = (
     "UPDATE steering_queue SET queued = (SELECT COUNT(*) FROM steering s WHERE s.run = $1 AND s.state = 'queued') "
     "WHERE run = $1"

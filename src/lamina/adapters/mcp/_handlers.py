@@ -394,8 +394,7 @@ def _poll_later(ctx: Context) -> None:
 
 
 def _connection(ctx: Context) -> Connection:
-    # The SDK gives no public handle on a connection's own state and end.
-    return ctx.session._connection  # pyright: ignore[reportPrivateUsage]
+    return ctx.session._connection  # pyright: ignore[reportPrivateUsage] - the SDK has no public handle on it
 
 
 def _no_cursor(params: wire.PaginatedRequestParams | None) -> None:
