@@ -425,15 +425,18 @@ async def test_progress_and_changes_come_over_http() -> None:
             await client.call_tool("tell", {"text": "x"}, progress_callback=progress)
             await until(lambda: 2 in heard)
             await until(lambda: world.changes.listeners == 1)
-            await asyncio.sleep(0.1)  # the client opens its stream by itself, and says nothing of it
-            world.open = False
-            world.changes.announce()
-            await until(lambda: "notifications/tools/list_changed" in heard)
+
+            # The client opens its stream by itself, and says nothing of it: it hears the first change after that.
+            async with asyncio.timeout(10):
+                while "notifications/tools/list_changed" not in heard:
+                    world.open = not world.open
+                    world.changes.announce()
+                    await asyncio.sleep(0.02)  # longer than changes are gathered for
         async with (
             Client(f"{http.base_url}/mcp", mode=MODERN) as client,
             client.listen(tools_list_changed=True) as stream,
         ):
-            world.open = True
+            world.open = not world.open
             world.changes.announce()
             async with asyncio.timeout(5):
                 assert type(await anext(stream)).__name__ == "ToolsListChanged"
