@@ -1,244 +1,37 @@
-"""Two ports: where a run's records go before it acts on them, and the conversations that hold them (seed 004 §3)."""
+"""The port of conversations, and all that it takes and answers (seed 004 §3)."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Literal
 
-import attrs
 from returns.result import Result
 
-from lamina.approval import ApprovalRequest, Approved, Denied
-from lamina.call import Outcome
-from lamina.conversation._errors import AlreadyDecided, AppendConflict, ConversationError, DecideError
+from lamina.approval import Approved, Denied
+from lamina.conversation._answers import Claim, Entry, Pending, Resumed, Summary
+from lamina.conversation._errors import AlreadyDecided, ConversationError, DecideError
 from lamina.conversation._history import History
-from lamina.conversation._records import ApprovalDecided, ApprovalRequested, Record
-from lamina.effect import Value, tagged
-from lamina.model import AssistantMessage
-from lamina.schema import JsonValue
-from lamina.store import StoreError
+from lamina.conversation._journal import LONGEST_BATCH, Journal, JournalFailed, RunLog, Tail
+from lamina.conversation._records import ApprovalDecided, Record
 from lamina.telemetry import observed
 
+__all__ = [
+    "LONGEST_BATCH",
+    "LONGEST_EXPORT",
+    "LONGEST_PAGE",
+    "Claim",
+    "Conversations",
+    "Entry",
+    "Journal",
+    "JournalFailed",
+    "Pending",
+    "Resumed",
+    "RunLog",
+    "Summary",
+    "Tail",
+]
+
 LONGEST_PAGE = 1_024
-LONGEST_BATCH = 256
 LONGEST_EXPORT = 65_536
-EMPTY_DIGEST = "0" * 64
-"""The digest of a log that has no record yet."""
-
-
-@tagged("The journal did not take the record {record}: {why}.")
-class JournalFailed:
-    """A record could not be committed, so the run does not go on.
-
-    Attributes:
-        record: The record's id.
-        why: A short reason, without any content.
-        cause: The conflict, or what the store said; None where there is no more to say.
-    """
-
-    record: str
-    why: str
-    cause: AppendConflict | StoreError | None = None
-
-
-@observed("journal")
-class Journal(ABC):
-    """Keeps the records of runs, in order.
-
-    When to use: a runtime that offers a `Journal` has each of its runs commit what it did: a response before its
-    calls are looked at, a start before the body runs, a result before the model is told. Without one a run keeps its
-    records nowhere, and costs nothing for it.
-    """
-
-    @abstractmethod
-    async def append(self, *records: Record) -> Result[None, JournalFailed]:
-        """Commit records as one batch: all of them in this order, or none.
-
-        A batch whose records are there already is the same batch, and changes nothing. A different record under an id
-        that is taken is refused.
-
-        Args:
-            records: At most 256.
-        """
-
-
-@attrs.frozen(eq=False, repr=False)
-class Tail(Value):
-    """Where a log ends.
-
-    Attributes:
-        seq: The last record's position; 0 where there is none.
-        digest: The digest of everything up to there, 64 hexadecimal digits.
-    """
-
-    seq: int = 0
-    digest: str = EMPTY_DIGEST
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class Entry(Value):
-    """One record where it stands in its log.
-
-    Attributes:
-        seq: Its position, from 1, without gaps.
-        id: The record's id.
-        batch: The id of the first record of its batch: records of one batch were committed together.
-        kind: The record's class.
-        version: The version of its form.
-        created: When it was committed, UTC. Time orders nothing.
-        record: The record.
-        digest: The digest of everything up to the end of its batch.
-    """
-
-    seq: int
-    id: str
-    batch: str
-    kind: str
-    version: int
-    created: datetime
-    record: Record
-    digest: str
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class Summary(Value):
-    """What a list says of a conversation.
-
-    Attributes:
-        id: Its id.
-        created: When it began, UTC.
-        tail: Where its log ends.
-        run: The run that has it; None where it is free.
-        state: What that run does.
-        forked_from: The conversation that it was forked from.
-        forked_seq: The last position that was copied.
-    """
-
-    id: str
-    created: datetime
-    tail: Tail
-    run: str | None
-    state: Literal["active", "suspended"] | None
-    forked_from: str | None
-    forked_seq: int | None
-
-
-@observed("journal")
-class RunLog(Journal):
-    """The journal of one run in one conversation.
-
-    It knows where the log ends, so that nothing is read again. What it appends is compared with the log's end and with
-    who owns the run: an owner whose lease was over, and whose conversation another run has, writes nothing any more. A
-    lost race is a `JournalFailed` whose `cause` is an `AppendConflict`.
-
-    `RunEnded` frees the conversation, `RunSuspended` keeps it without a lease, each in the unit that appends it; after
-    either nothing more is appended. Records of another run are refused. Calls from several tasks are committed one
-    after the other; an append whose caller was cancelled is there whole or not at all, and may be done again.
-
-    Attributes:
-        conversation: The conversation's id.
-        run: The run's id.
-    """
-
-    conversation: str
-    run: str
-
-    @property
-    @abstractmethod
-    def tail(self) -> Tail:
-        """Where the log ends, as far as this run knows."""
-
-    @property
-    @abstractmethod
-    def renew_within(self) -> float:
-        """Seconds, from the last append or renewal on, in which a run that does neither should call `renew`.
-
-        It is a third of the lease; `inf` where there is none.
-        """
-
-    @abstractmethod
-    async def renew(self) -> Result[None, JournalFailed]:
-        """Keep the conversation for another lease, without a record; every append does so too."""
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class Claim(Value):
-    """A conversation that a run has.
-
-    Attributes:
-        history: What was said in it, valid: what an earlier claim's was, and what came after it (an exact prefix).
-        tail: Where its log ended when the claim was made.
-        repairs: What had to be repaired, one line each; recorded, and told to this claim only.
-        log: Where the run's records go.
-    """
-
-    history: History
-    tail: Tail
-    repairs: tuple[str, ...]
-    log: RunLog
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class Resumed(Value):
-    """A suspended run that exactly one owner took up again.
-
-    Attributes:
-        claim: The conversation; its history does not hold the open batch.
-        agent: The agent of the run; None where the run did not record one.
-        turn: The turn whose batch is open.
-        response: The response whose calls wait; None where no batch is open.
-        state: What the run put into its `RunSuspended`.
-        nth: Which suspension this was; the next one's number is one more.
-        outcomes: By call id, what has been settled of the open batch.
-        started: The ids of its calls whose start is recorded.
-        requests: By call id, what was asked of its calls.
-        decisions: By call id, the decision that counts of its calls, be it on the call or on its tool.
-        recorded: By call id, how many records of decisions there are.
-        blanket: By tool, the decision that covers the run's calls of it.
-    """
-
-    claim: Claim
-    agent: str | None
-    turn: int
-    response: AssistantMessage | None
-    state: JsonValue
-    nth: int
-    outcomes: Mapping[str, Outcome]
-    started: frozenset[str]
-    requests: Mapping[str, ApprovalRequested]
-    decisions: Mapping[str, ApprovalDecided]
-    recorded: Mapping[str, int]
-    blanket: Mapping[str, ApprovalDecided]
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class Pending(Value):
-    """A request of a suspended run that waits for somebody's decision.
-
-    Attributes:
-        conversation: The conversation's id.
-        run: The run's id.
-        agent: The agent's id.
-        turn: The turn whose batch is open.
-        call: The call's id.
-        request: What was asked, as it is shown.
-        asked: When that was, UTC.
-        expired: Whether its time is over, which is a denial: the run can be resumed, and nothing else.
-        cursor: What `after` takes to go on behind it.
-    """
-
-    conversation: str
-    run: str
-    agent: str
-    turn: int
-    call: str
-    request: ApprovalRequest
-    asked: datetime
-    expired: bool
-    cursor: str
-
 
 _ON_ONE = ("claim", "resume", "suspended", "decide", "abort", "fork", "read", "history", "get", "export", "verify")
 
