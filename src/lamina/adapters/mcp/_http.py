@@ -15,10 +15,11 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from lamina.adapters.mcp._calls import POLL_AFTER
 from lamina.adapters.mcp._finish import finish
-from lamina.adapters.mcp._handlers import IDENTITY, POLL_AFTER
 from lamina.adapters.mcp._options import Identity, McpHttp
 from lamina.adapters.mcp._replay import Sessions
+from lamina.adapters.mcp._view import IDENTITY
 from lamina.effect import is_cancelled, log
 
 if TYPE_CHECKING:

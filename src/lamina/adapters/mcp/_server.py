@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import mcp_types as wire
-from mcp.server.context import CallNext, HandlerResult
-from mcp.server.lowlevel import NotificationOptions, Server
-from mcp.server.models import InitializationOptions
-from mcp.shared.exceptions import MCPError
-from pydantic import ValidationError
+from mcp.server.lowlevel import Server
 
-from lamina.adapters.mcp._callers import Context
+from lamina.adapters.mcp._asking import Asking
 from lamina.adapters.mcp._finish import finish
-from lamina.adapters.mcp._handlers import Handlers, contained
 from lamina.adapters.mcp._lines import Ending, Lines, stdio_lines
 from lamina.adapters.mcp._options import McpHttp, McpLimits, SurfaceFactory
+from lamina.adapters.mcp._sdk import sdk_server
 from lamina.adapters.mcp._view import Views
 from lamina.call import CallerFeature, Surface
-from lamina.effect import log
 
 if TYPE_CHECKING:
     from lamina.adapters.mcp._http import McpApp
@@ -66,14 +60,9 @@ class McpServer:
         # With plain JSON there is no stream that anything could be told on, or asked.
         offered: frozenset[CallerFeature] = frozenset() if json_response else _ALL
         self._views = Views(source, self.limits, offered)
-        self._handlers = Handlers(self._views, self.limits, offered)
-        surface = None if self._views.only is None else self._views.only.surface
-        self._server = _sdk_server(
-            self._handlers,
-            surface,
-            name or ("lamina" if surface is None else surface.name),
-            version or ("0.1.0" if surface is None else surface.version),
-        )
+        asking = Asking(self.limits, offered)
+        self._held = asking.held
+        self._server = sdk_server(self._views, self.limits, asking, name, version)
 
     @property
     def sdk(self) -> Server[Any]:
@@ -83,7 +72,7 @@ class McpServer:
     @property
     def waiting(self) -> int:
         """How many calls of the newer era have a body in this process."""
-        return len(self._handlers.held)
+        return len(self._held)
 
     async def stdio(self, ending: Ending | None = None) -> None:
         """Serve the process that started this one, until its input ends.
@@ -136,7 +125,7 @@ class McpServer:
             self._users -= 1
             if self._users == 0:
                 self._views.close()
-                await finish(self._handlers.held.close(), 6)
+                await finish(self._held.close(), 6)
 
 
 async def serve_mcp(
@@ -180,83 +169,3 @@ async def serve_mcp(
         if len(errors.exceptions) == 1 and isinstance(errors.exceptions[0], OSError):
             raise errors.exceptions[0] from None  # the port, as `McpServer.http` says it
         raise
-
-
-class _Server(Server[Any]):
-    """Says that its list of tools changes, and that no other does, whichever transport asks."""
-
-    def create_initialization_options(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-    ) -> InitializationOptions:
-        options = notification_options or NotificationOptions(tools_changed=True)
-        return super().create_initialization_options(options, experimental_capabilities, extensions)
-
-    def get_capabilities(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-        *,
-        protocol_version: str | None = None,
-    ) -> wire.ServerCapabilities:
-        found = super().get_capabilities(
-            notification_options, experimental_capabilities, extensions, protocol_version=protocol_version
-        )
-        # The SDK claims in the newer era whatever a stream of changes could carry; a surface's lists of resources and
-        # of prompts never change.
-        if found.prompts is not None:
-            found.prompts.list_changed = False
-        if found.resources is not None:
-            found.resources.list_changed = False
-        return found
-
-
-def _sdk_server(handlers: Handlers, surface: Surface | None, name: str, version: str) -> Server[Any]:
-    """Register what the surface has; where each caller has its own, everything."""
-    reads = surface is None or bool(surface.resources or surface.templates)
-    prompts = surface is None or bool(surface.prompts)
-    completes = surface is None or bool(surface.templates) or any(each.arguments for each in surface.prompts)
-    server = _Server(name, version=version, get_tool_input_schema=None if surface is None else _schemas(surface))
-    server.middleware.append(_nothing_leaks)
-    add: Any = server.add_request_handler  # each handler has its own type of parameters
-
-    def register(method: str, params: type[Any], handler: Callable[[Context, Any], Any]) -> None:
-        add(method, params, contained(method, handler))
-
-    register("tools/list", wire.PaginatedRequestParams, handlers.list_tools)
-    register("tools/call", wire.CallToolRequestParams, handlers.call_tool)
-    register("logging/setLevel", wire.SetLevelRequestParams, handlers.set_level)
-    register("subscriptions/listen", wire.SubscriptionsListenRequestParams, handlers.listen)
-    if reads:
-        register("resources/list", wire.PaginatedRequestParams, handlers.list_resources)
-        register("resources/templates/list", wire.PaginatedRequestParams, handlers.list_templates)
-        register("resources/read", wire.ReadResourceRequestParams, handlers.read_resource)
-        register("resources/subscribe", wire.SubscribeRequestParams, handlers.subscribe)
-        register("resources/unsubscribe", wire.UnsubscribeRequestParams, handlers.unsubscribe)
-    if prompts:
-        register("prompts/list", wire.PaginatedRequestParams, handlers.list_prompts)
-        register("prompts/get", wire.GetPromptRequestParams, handlers.get_prompt)
-    if completes:
-        register("completion/complete", wire.CompleteRequestParams, handlers.complete)
-    ready = contained("notifications/initialized", handlers.initialized)
-    server.add_notification_handler("notifications/initialized", wire.NotificationParams, ready)
-    return server
-
-
-def _schemas(surface: Surface) -> Callable[[str], Mapping[str, Any] | None]:
-    known = {each.name: each.input_schema for each in surface.capabilities}
-    return known.get
-
-
-async def _nothing_leaks(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Stand behind everything: what the SDK itself may raise has no text for a client either."""
-    try:
-        return await call_next(ctx)
-    except (MCPError, ValidationError):
-        raise
-    except Exception:
-        log().exception("serving a request broke", method=ctx.method[:128])
-        raise MCPError(wire.INTERNAL_ERROR, "Handling the request failed unexpectedly") from None

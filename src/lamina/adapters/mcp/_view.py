@@ -10,6 +10,7 @@ import attrs
 import mcp_types as wire
 from mcp.server.subscriptions import ListenHandler
 
+from lamina.adapters.mcp._callers import Context
 from lamina.adapters.mcp._options import Identity, McpLimits, SurfaceFactory
 from lamina.adapters.mcp._shapes import prompt_of, resource_of, template_of, tool_of
 from lamina.adapters.mcp._watch import Watcher
@@ -17,6 +18,8 @@ from lamina.call import CallerFeature, Capability, Surface
 from lamina.effect import ConstructionError, Problem
 
 ADAPTER = "the MCP adapter"
+IDENTITY = "lamina.identity"
+"""Where a request's scope holds who calls."""
 
 
 @attrs.frozen(eq=False)
@@ -125,6 +128,12 @@ class Views:
                 self._views.popitem(last=False)  # whoever still listens to it holds it
         self._views.move_to_end(key)
         return found
+
+    async def behind(self, ctx: Context) -> View:
+        """Give what the caller of a request sees."""
+        request = ctx.request
+        identity: Identity | None = None if request is None else request.scope.get(IDENTITY)
+        return await self.of(identity)
 
     def close(self) -> None:
         """End all streams, and tell nobody anything any more."""
