@@ -111,10 +111,10 @@ class Terminal:
         """What it printed, without escapes."""
         return _ESCAPES.sub("", self.raw).replace("\r\n", "\n")
 
-    def expect(self, text: str) -> None:
-        """Wait until a text was printed."""
+    def expect(self, text: str, *, times: int = 1) -> None:
+        """Wait until a text was printed, so many times in all."""
         deadline = time.monotonic() + PATIENCE
-        while text not in self.text:
+        while self.text.count(text) < times:
             assert self._read(deadline), f"{text!r} never came; what came is:\n{self.text}"
 
     def type(self, keys: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def folder_in(text: str) -> Path:
 
 
 def test_without_a_terminal_nobody_allows_the_label_and_the_run_goes_on() -> None:
-    done = run_lamina(*SCRIPTED)
+    done = run_lamina(*SCRIPTED, "--keep")
 
     assert done.returncode == 0, done.stderr
     assert "There is no terminal to ask at." in done.stdout
@@ -41,17 +42,19 @@ def test_without_a_terminal_nobody_allows_the_label_and_the_run_goes_on() -> Non
 @pytest.mark.parametrize(
     ("keys", "told", "labels"),
     [
-        pytest.param("y\n", "✓ write_label", ["security\n"], id="yes"),
-        pytest.param("what?\nYES\n", "✓ write_label", ["security\n"], id="yes, at the second time"),
-        pytest.param("n\n", "The person at the terminal said no.", [], id="no"),
-        pytest.param("\x04", "The input ended without an answer.", [], id="end of input"),
+        pytest.param(["y\n"], "✓ write_label", ["security\n"], id="yes"),
+        pytest.param(["what?\n", "YES\n"], "✓ write_label", ["security\n"], id="yes, at the second time"),
+        pytest.param(["n\n"], "The person at the terminal said no.", [], id="no"),
+        pytest.param(["what?\ny\n", "n\n"], "The person at the terminal said no.", [], id="a yes too early"),
+        pytest.param(["\x04"], "The input ended without an answer.", [], id="end of input"),
     ],
 )
-def test_at_a_terminal_the_answer_decides(keys: str, told: str, labels: list[str]) -> None:
-    with Terminal(*SCRIPTED) as terminal:
-        terminal.expect(QUESTION)
-        assert f"Label {WORST} as security" in terminal.text
-        terminal.type(keys)
+def test_at_a_terminal_the_answer_decides(keys: list[str], told: str, labels: list[str]) -> None:
+    with Terminal(*SCRIPTED, "--keep") as terminal:
+        for number, typed in enumerate(keys, start=1):
+            terminal.expect(QUESTION, times=number)
+            assert f"Label {WORST} as security" in terminal.text
+            terminal.type(typed)
         code = terminal.end()
 
     assert code == 0
@@ -60,6 +63,46 @@ def test_at_a_terminal_the_answer_decides(keys: str, told: str, labels: list[str
     written = sorted(folder_in(terminal.text).glob("*.label"))
     assert [file.read_text() for file in written] == labels
     assert [file.name for file in written] == [f"{WORST}.label"] * len(labels)
+
+
+def test_a_yes_that_was_typed_before_anything_was_asked_allows_nothing() -> None:
+    with Terminal(*SCRIPTED, "--keep") as terminal:
+        terminal.type("y\ny\n")
+        terminal.expect(QUESTION)
+        terminal.type("n\n")
+        code = terminal.end()
+
+    assert code == 0
+    assert "The person at the terminal said no." in " ".join(terminal.text.split())
+    assert list(folder_in(terminal.text).glob("*.label")) == []
+
+
+@pytest.mark.parametrize(("keys", "code"), [("y\n", 0), ("\x03", 130)], ids=["to its end", "Ctrl-C"])
+def test_the_copy_of_the_reports_goes_with_the_demo(keys: str, code: int) -> None:
+    with Terminal(*SCRIPTED) as terminal:
+        terminal.expect(QUESTION)
+        (copy,) = Path(os.environ["TMPDIR"]).glob("lamina-demo-*")
+        assert sorted(copy.glob("*.md")) != []
+        terminal.type(keys)
+        ended = terminal.end()
+
+    assert ended == code
+    assert list(Path(os.environ["TMPDIR"]).iterdir()) == []
+
+
+def test_the_copy_goes_with_a_run_of_the_demos_application_too() -> None:
+    done = run_lamina("run", "lamina.demo:app", "Triage the reports.", "--yes")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list(Path(os.environ["TMPDIR"]).iterdir()) == []
+
+
+def test_a_copy_that_is_kept_says_where_it_is() -> None:
+    done = run_lamina(*SCRIPTED, "--keep", "--json", "--yes")
+
+    assert done.returncode == 0, done.stderr
+    (copy,) = Path(os.environ["TMPDIR"]).glob("lamina-demo-*")
+    assert done.stderr == f"The reports are in {copy}\n"
 
 
 def test_the_status_line_steps_aside_for_the_question() -> None:

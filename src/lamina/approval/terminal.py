@@ -22,16 +22,25 @@ class TerminalApproval(Approval):
     Where the input is no terminal, or ends, the answer is a denial: nobody said yes. Requests that come at once are
     asked one after the other. Waiting can be cancelled, and takes no thread.
 
+    What was typed before a request was shown answers nothing: it is thrown away, also where a request is shown again.
+    Between the request and the question that throws it away, so a program that types waits for the question.
+
     Args:
-        show: Prints the question; by default a plain text on standard error.
+        show: Prints the request, without the question; by default a plain text on standard error.
         source: The terminal to read from; by default standard input.
         by: The name recorded with the decision.
+        ask: Prints the question; by default `Allow it? [y/n]` on standard error.
     """
 
     def __init__(
-        self, show: Callable[[ApprovalRequest], None] | None = None, source: TextIO | None = None, by: str = "terminal"
+        self,
+        show: Callable[[ApprovalRequest], None] | None = None,
+        source: TextIO | None = None,
+        by: str = "terminal",
+        ask: Callable[[], None] | None = None,
     ) -> None:
         self._show = show or show_request
+        self._ask = ask or _ask
         self._source = source
         self._by = by
         self._turn = anyio.Lock()
@@ -45,6 +54,9 @@ class TerminalApproval(Approval):
         async with self._turn:
             while True:
                 self._show(request)
+                if not _forget_typed(source):
+                    return Success(Denied(self._by, "The input ended without an answer."))
+                self._ask()
                 await anyio.wait_readable(source)
                 try:
                     answer = os.read(source.fileno(), _LONGEST_ANSWER).decode(errors="replace")
@@ -61,17 +73,29 @@ class TerminalApproval(Approval):
                         continue
 
 
+def _forget_typed(source: TextIO) -> bool:
+    """Throw away what was typed until now, half a line too; False where there is no terminal any more."""
+    import termios  # not every system has it, and only a terminal needs it
+
+    try:
+        termios.tcflush(source.fileno(), termios.TCIFLUSH)
+    except (termios.error, OSError):
+        return False
+    return True
+
+
+def _ask() -> None:
+    print("  Allow it? [y/n] ", end="", file=sys.stderr, flush=True)  # noqa: T201 - as below
+
+
 def show_request(request: ApprovalRequest) -> None:
-    """Print a request and the question on standard error."""
+    """Print a request on standard error, without the question."""
     tool, summary = printable(request.tool), printable(request.summary)
     targets = "".join(f"\n    {printable(target)}" for target in request.targets)
     if request.more_targets:
         targets += "\n    and more than can be shown"
     print(  # noqa: T201 - asking at the terminal is what this module is for
-        f"\n  {tool} asks for approval (risk: {request.risk})\n  {summary}{targets}\n  Allow it? [y/n] ",
-        end="",
-        file=sys.stderr,
-        flush=True,
+        f"\n  {tool} asks for approval (risk: {request.risk})\n  {summary}{targets}", file=sys.stderr, flush=True
     )
 
 

@@ -52,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="FOLDER|todo",
         help="text files to work on, in place; else a copy of ours. todo: an application, driven through its contract",
     )
+    demo.add_argument("--keep", action="store_true", help="keep the copy, and say where it is")
     _add_run_options(demo)
 
     run = commands.add_parser("run", help="run an agent of an application")

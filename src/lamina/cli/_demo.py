@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rich.text import Text
@@ -21,7 +22,7 @@ from lamina.cli._output import JsonLines
 from lamina.cli._plain import printable
 from lamina.cli._screen import Screen
 from lamina.cli._timeline import Timeline
-from lamina.demo import TASK, Workspace, app, incomplete, shipped_reports, triage_app
+from lamina.demo import TASK, Workspace, app, copied_reports, incomplete, triage_app
 from lamina.effect import bind
 
 
@@ -32,24 +33,28 @@ def demo(options: argparse.Namespace) -> int:
         The exit code of the run, or of the first run of the tour that did not go well.
     """
     choice = model_choice(options.model, options.base_url)
+    if options.keep and options.folder is not None:
+        raise UsageError("--keep keeps the copy that is made where no folder is named.", "Leave one of them out.")
     if options.folder == "todo":
         from lamina.cli._demo_todo import run_todo  # the tour does without
 
         return run_todo(choice or ModelChoice("scripted"), json=options.json)
-    stage = Stage(
-        _workspace(None if options.folder is None else Path(options.folder)), allow=options.yes, json=options.json
-    )
-    if choice is None:
-        return _tour(stage)
-    return run_local(stage) if choice.kind == "local" else stage.run(choice)
+    with _workspace(None if options.folder is None else Path(options.folder), keep=options.keep) as workspace:
+        stays = options.keep or options.folder is not None
+        stage = Stage(workspace, stays=stays, allow=options.yes, json=options.json)
+        if options.keep and options.json:
+            stage.say(stage.place)
+        if choice is None:
+            return _tour(stage)
+        return run_local(stage) if choice.kind == "local" else stage.run(choice)
 
 
-def _workspace(folder: Path | None) -> Workspace:
+def _workspace(folder: Path | None, *, keep: bool) -> AbstractContextManager[Workspace]:
     if folder is None:
-        return shipped_reports()
+        return copied_reports(keep=keep)
     if not folder.is_dir():
         raise UsageError(f"There is no folder {printable(str(folder))}.", "Name one with text files, or leave it out.")
-    return Workspace(folder.resolve())
+    return nullcontext(Workspace(folder.resolve()))
 
 
 def _tour(stage: Stage) -> int:
@@ -69,12 +74,19 @@ class Stage:
 
     Args:
         workspace: The reports.
+        stays: Whether they are there afterwards.
         allow: Whether every approval is answered with yes.
         json: Whether events are printed in place of a timeline.
     """
 
-    def __init__(self, workspace: Workspace, *, allow: bool, json: bool) -> None:
+    def __init__(self, workspace: Workspace, *, stays: bool, allow: bool, json: bool) -> None:
         self.workspace = workspace
+        self._stays = stays
+        self.place = (
+            f"The reports are in {workspace.root}"
+            if stays
+            else "The reports are a copy, which goes at the end; --keep keeps it."
+        )
         self.allow = allow
         self.json = json
         self.screen = Screen()
@@ -110,7 +122,8 @@ class Stage:
         if self.allow:
             application = allowing_all(application)
         if not self.json:
-            self.screen.raw(Text(f"The reports are in {printable(str(self.workspace.root))}", style="dim"))
+            line = self.screen.raw if self._stays else self.screen.line  # a path is not broken into lines
+            line(Text(printable(self.place), style="dim"))
         return self.show(application, binding, TASK, choice.title)
 
     def show(self, application: AnyApp, binding: AnyBinding, task: str, title: str) -> int:

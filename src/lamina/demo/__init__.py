@@ -6,7 +6,7 @@ left out, to see what one is told.
 
 from lamina.demo._agent import TASK, Finding, Severity, Triage, triage
 from lamina.demo._app import in_folder, triage_app
-from lamina.demo._disk import DiskFolder, Workspace, shipped_reports
+from lamina.demo._disk import DiskFolder, Workspace, copied_reports, shipped_reports
 from lamina.demo._folder import (
     AccessRefused,
     FileTooLarge,
@@ -49,6 +49,7 @@ __all__ = [
     "TriageModel",
     "Workspace",
     "app",
+    "copied_reports",
     "helper",
     "in_folder",
     "shipped_reports",

@@ -10,7 +10,7 @@ from lamina.demo._agent import triage
 from lamina.demo._disk import DiskFolder, Workspace, shipped_reports
 from lamina.demo._folder import ReportFolder
 from lamina.demo._planner import TriageModel
-from lamina.effect import Layer, bind, layer
+from lamina.effect import Layer, bind, scoped
 from lamina.model import LanguageModel
 from lamina.runtime import RuntimeBuilder
 
@@ -22,7 +22,7 @@ def ask_at_the_terminal() -> Approval:
 
 def in_folder(root: Path | None = None) -> Layer[Never, Workspace, Never]:
     """Work on a folder in place; without one, on a copy of the reports that come with the package."""
-    return layer(shipped_reports) if root is None else bind(Workspace).value(Workspace(root))
+    return scoped(shipped_reports) if root is None else bind(Workspace).value(Workspace(root))
 
 
 def triage_app(

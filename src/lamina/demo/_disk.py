@@ -7,8 +7,8 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import contextmanager, suppress
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TypeVar
@@ -50,13 +50,28 @@ class Workspace:
     root: Path
 
 
-def shipped_reports() -> Workspace:
-    """Copy the reports that come with the package into a new folder, which stays for whoever wants to look."""
+@contextmanager
+def copied_reports(*, keep: bool = False) -> Generator[Workspace]:
+    """Copy the reports that come with the package into a new folder, and remove it at the end.
+
+    Args:
+        keep: Whether the folder stays, for whoever wants to look.
+    """
     root = Path(tempfile.mkdtemp(prefix="lamina-demo-"))
-    with as_file(files("lamina.demo") / "reports") as reports:
-        for report in sorted(reports.glob("*.md")):
-            shutil.copyfile(report, root / report.name)
-    return Workspace(root)
+    try:
+        with as_file(files("lamina.demo") / "reports") as reports:
+            for report in sorted(reports.glob("*.md")):
+                shutil.copyfile(report, root / report.name)
+        yield Workspace(root)
+    finally:
+        if not keep:
+            shutil.rmtree(root, ignore_errors=True)
+
+
+async def shipped_reports() -> AsyncIterator[Workspace]:
+    """Work on a copy of the reports that come with the package, for as long as the runtime is open."""
+    with copied_reports() as workspace:
+        yield workspace
 
 
 class DiskFolder(ReportFolder):

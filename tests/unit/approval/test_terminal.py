@@ -28,15 +28,14 @@ class Terminal:
         os.write(self.keyboard, text.encode())
 
     def approval(self, *answers: str) -> TerminalApproval:
-        """Give an approver whose person types the next answer each time that the question is shown."""
+        """Give an approver whose person types the next answer each time that the question is asked."""
         left = list(answers)
 
-        def show(asked: ApprovalRequest) -> None:
-            self.shown.append(asked)
+        def ask() -> None:
             if left:
                 self.type(left.pop(0))
 
-        return TerminalApproval(show, self.source, "Ada")
+        return TerminalApproval(self.shown.append, self.source, "Ada", ask)
 
 
 @pytest.fixture
@@ -113,16 +112,47 @@ async def test_requests_at_once_are_asked_one_after_the_other(terminal: Terminal
 
 
 async def test_waiting_can_be_cancelled_and_the_next_request_is_asked(terminal: Terminal) -> None:
-    shown = asyncio.Event()
-    approval = TerminalApproval(lambda asked: shown.set(), terminal.source, "Ada")
+    asked: asyncio.Queue[None] = asyncio.Queue()
+    approval = TerminalApproval(terminal.shown.append, terminal.source, "Ada", lambda: asked.put_nowait(None))
     waiting = asyncio.create_task(approval.request(request()))
-    await shown.wait()
+    await asked.get()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    terminal.type("y\n")
+    terminal.type("y\n")  # it was for the question that is gone
+    again = asyncio.create_task(ask(approval))
+    await asked.get()
+    terminal.type("n\n")
 
-    assert await ask(approval) == Approved("Ada")
+    assert isinstance(await again, Denied)
+
+
+@pytest.mark.parametrize("typed", ["y\n", "y\ny\nyes\n", "y"], ids=["a line", "several lines", "half a line"])
+async def test_what_was_typed_before_the_request_was_shown_approves_nothing(terminal: Terminal, typed: str) -> None:
+    terminal.type(typed)
+
+    # The Enter of somebody who had typed a "y" before it ends an empty line, which is no answer.
+    answer = await ask(terminal.approval("\n", "n\n"))
+
+    assert answer == Denied("Ada", "The person at the terminal said no.")
+    assert len(terminal.shown) == 2
+
+
+async def test_what_is_typed_while_the_request_is_being_shown_approves_nothing(terminal: Terminal) -> None:
+    def ask_and_refuse() -> None:
+        terminal.type("n\n")
+
+    approval = TerminalApproval(lambda asked: terminal.type("y\n"), terminal.source, "Ada", ask_and_refuse)
+
+    assert isinstance(await ask(approval), Denied)
+
+
+async def test_what_follows_an_answer_in_one_go_answers_no_other_question(terminal: Terminal) -> None:
+    approval = terminal.approval("y\ny\n", "n\n", "what\ny\n", "n\n")
+    answers = [await ask(approval, id=str(number)) for number in range(3)]
+
+    assert [isinstance(answer, Approved) for answer in answers] == [True, False, False]
+    assert [asked.id for asked in terminal.shown] == ["0", "1", "2", "2"]
 
 
 def test_the_question_names_everything_and_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,8 +162,21 @@ def test_the_question_names_everything_and_moves_no_cursor(capsys: pytest.Captur
     assert shown.out == ""
     assert shown.err == (
         "\n  del asks for approval (risk: high)\n  Delete\N{REPLACEMENT CHARACTER}[2J a\N{REPLACEMENT CHARACTER}file"
-        "\n    a\N{REPLACEMENT CHARACTER}b\n    c\n  Allow it? [y/n] "
+        "\n    a\N{REPLACEMENT CHARACTER}b\n    c\n"
     )
+
+
+async def test_the_question_comes_last(terminal: Terminal, capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.type("y\n")
+    asking = asyncio.create_task(TerminalApproval(source=terminal.source).request(request()))
+    shown = ""
+    async with asyncio.timeout(30):
+        while not shown.endswith("\n  Allow it? [y/n] "):
+            await asyncio.sleep(0)
+            shown += capsys.readouterr().err
+        terminal.type("n\n")
+
+        assert isinstance((await asking).unwrap(), Denied)
 
 
 def test_the_question_says_that_there_are_more_targets(capsys: pytest.CaptureFixture[str]) -> None:

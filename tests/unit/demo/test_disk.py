@@ -20,9 +20,11 @@ from lamina.demo import (
     OutsideFolder,
     ReportFile,
     Workspace,
-    shipped_reports,
+    copied_reports,
+    triage_app,
 )
 from lamina.demo._disk import LARGEST_FILE, MOST_FILES, MOST_MATCHES
+from lamina.runtime import build
 
 
 @pytest.fixture(autouse=True)
@@ -165,10 +167,37 @@ async def test_a_folder_that_is_gone_refuses(tmp_path: Path) -> None:
     assert await folder.read("x") == Failure(NoSuchFile("x"))
 
 
-def test_the_shipped_reports_are_copied_each_time() -> None:
-    first, second = shipped_reports(), shipped_reports()
-    names = sorted(file.name for file in first.root.iterdir())
+def test_the_shipped_reports_are_copied_each_time_and_the_copy_goes(tmp_path: Path) -> None:
+    with copied_reports() as first, copied_reports() as second:
+        names = sorted(file.name for file in first.root.iterdir())
 
-    assert first.root != second.root
-    assert len(names) == 7
-    assert all(name.endswith(".md") and (first.root / name).read_text("utf-8").startswith("# ") for name in names)
+        assert first.root != second.root
+        assert len(names) == 7
+        assert all(name.endswith(".md") and (first.root / name).read_text("utf-8").startswith("# ") for name in names)
+        (first.root / f"{names[0]}.label").write_text("slow\n")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_copy_goes_also_where_what_it_is_for_broke(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), copied_reports():
+        raise KeyboardInterrupt
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_copy_can_be_kept() -> None:
+    with copied_reports(keep=True) as kept:
+        pass
+
+    assert len(list(kept.root.glob("*.md"))) == 7
+
+
+async def test_the_demos_application_has_a_copy_for_as_long_as_it_is_open(tmp_path: Path) -> None:
+    def reports() -> int:
+        return len(list(tmp_path.glob("lamina-demo-*/*.md")))
+
+    async with build(triage_app()):
+        assert reports() == 7
+
+    assert reports() == 0
