@@ -53,10 +53,15 @@ class Readers:
         """Have a query answered, and wait for that."""
         if self._closed:
             return Failure(StoreUnavailable("closed"))
+        if self._waiting >= self._alive and self._alive < self._threads:
+            try:
+                Thread(target=self._run, name="lamina store reader", daemon=True).start()
+            except RuntimeError:  # the system has no thread left; one that is there will do
+                if not self._alive:
+                    return Failure(StoreUnavailable("overloaded"))
+            else:
+                self._alive += 1
         self._waiting += 1
-        if self._waiting > self._alive and self._alive < self._threads:
-            self._alive += 1
-            Thread(target=self._run, name="lamina store reader", daemon=True).start()
         self._queries.put(query)
         try:
             await query.done.wait()

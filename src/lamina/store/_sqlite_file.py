@@ -7,6 +7,7 @@ import os
 import sqlite3
 import time
 from pathlib import Path
+from threading import Lock
 
 import attrs
 from returns.result import Failure, Result, Success
@@ -18,6 +19,7 @@ from lamina.store._translate import for_sqlite
 from lamina.store.port import StoreError, StoreForeign, StoreFull, StoreReadOnly, StoreTooNew, StoreUnavailable
 
 MEMORY = ":memory:"
+_MAKING = Lock()
 _FILE_ERRORS: dict[int, StoreError] = {errno.EROFS: StoreReadOnly(), errno.ENOSPC: StoreFull()}
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
 
@@ -79,10 +81,17 @@ class SqliteFile:
 
 
 def _make(path: Path) -> StoreError | None:
-    """Make the file where it is missing, for its owner's eyes only; SQLite gives its other files the same mode."""
+    """Make the file where it is missing, for its owner's eyes only; SQLite gives its other files the same mode.
+
+    A file that is there is not opened: to close any descriptor of a file takes this process's locks on it away, all of
+    them (POSIX), and another store here may rely on its own. So nobody else here opens a file that is being made.
+    """
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        with _MAKING:
+            os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return StoreReadOnly() if _is_on_read_only(path) else None
+    except (FileNotFoundError, NotADirectoryError):
         return StoreUnavailable("missing")
     except PermissionError:
         return None if path.is_file() else StoreUnavailable("refused")  # what can be read tells more when it is read
@@ -90,6 +99,13 @@ def _make(path: Path) -> StoreError | None:
         log().warning("the store's file cannot be made", database="sqlite", exc_info=error)
         return _FILE_ERRORS.get(error.errno or 0, StoreUnavailable("io"))
     return None
+
+
+def _is_on_read_only(path: Path) -> bool:
+    try:
+        return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    except (AttributeError, OSError):  # Windows has no such call
+        return False
 
 
 def _migrate(connection: sqlite3.Connection, path: str, deadline: float) -> StoreError | None:

@@ -70,11 +70,15 @@ class Writer:
         self._answer: Result[None, StoreError] = Success(None)
         self._ended = anyio.Event()
         self._closed = False
+        self._stopped = False
         self._corrupt = False
 
     async def open(self) -> Result[None, StoreError]:
         """Start the thread, and give what came of opening the database."""
-        Thread(target=self._run, name="lamina store writer", daemon=True).start()
+        try:
+            Thread(target=self._run, name="lamina store writer", daemon=True).start()
+        except RuntimeError:  # the system has no thread left
+            return Failure(StoreUnavailable("overloaded"))
         try:
             await self._opened.wait()
         except BaseException:
@@ -104,11 +108,16 @@ class Writer:
         assert job.outcome is not None
         return job.outcome
 
+    def refuse(self) -> None:
+        """Take nothing more; what was taken is still written."""
+        self._closed = True
+
     def stop(self) -> None:
-        """Take nothing more; what is in the queue is still written."""
-        if not self._closed:
+        """Take nothing more, and end the thread once everything is written."""
+        self.refuse()
+        if not self._stopped:
+            self._stopped = True
             self._hand_over()
-            self._closed = True
             self._jobs.put(None)
 
     async def close(self) -> None:

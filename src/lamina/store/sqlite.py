@@ -59,9 +59,12 @@ class SqliteStore(Store):
 
     async def close(self) -> None:
         """Commit what was accepted, answer what was asked, and close the file."""
-        self._writer.stop()
-        await self._readers.close()
-        await self._writer.close()  # last, so that it is the one that folds the log into the file
+        self._writer.refuse()
+        try:
+            await self._readers.close()
+        finally:
+            self._writer.stop()  # the last connection folds the log into the file; of two at once neither does
+        await self._writer.close()
 
 
 def sqlite_store(

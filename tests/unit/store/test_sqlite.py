@@ -5,6 +5,7 @@ import gc
 import os
 import sqlite3
 import stat
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -33,6 +34,7 @@ from lamina.store import (
 from lamina.testing._store_ground import opened
 
 START = "INSERT INTO conversation (id, created, head_seq, head_digest) VALUES ($1, 0, 0, '')"
+IDS = "SELECT id FROM conversation ORDER BY id"
 MOVE = "UPDATE conversation SET head_seq = head_seq + 1 WHERE id = $1"
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +45,7 @@ def start(name: str) -> Statement:
 
 
 async def ids(store: Store) -> list[Any]:
-    return [row[0] for row in (await store.read("SELECT id FROM conversation ORDER BY id")).unwrap()]
+    return [row[0] for row in (await store.read(IDS)).unwrap()]
 
 
 class Executed:
@@ -106,6 +108,71 @@ async def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
         os.umask(before)
     assert modes == dict.fromkeys(("store.db", "store.db-wal", "store.db-shm"), 0o600)
     assert os.listdir(tmp_path) == ["store.db"], "the log was not folded into the file"
+
+
+async def test_the_writer_closes_after_the_readers_and_so_folds_the_log_into_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[str] = []
+    writer_closed = threading.Event()
+
+    class Watched(sqlite3.Connection):
+        def close(self) -> None:
+            thread = threading.current_thread().name
+            if thread == "lamina store reader":
+                writer_closed.wait(0.2)  # gives a writer that does not wait for it the time to be first
+            closed.append(thread)
+            super().close()
+            if thread == "lamina store writer":
+                writer_closed.set()
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Watched))
+    async with opened(sqlite_store(tmp_path / "store.db")) as store:
+        await store.write(start("c"))
+        await store.read("SELECT 1")
+    assert closed == ["lamina store reader", "lamina store writer"]
+    assert os.listdir(tmp_path) == ["store.db"]
+
+
+async def test_a_second_store_on_a_file_leaves_the_first_its_locks(tmp_path: Path) -> None:
+    # Who believes that nobody else has the database open folds the log away when it leaves: what is written after that
+    # into the log that has no name any more is lost.
+    path = tmp_path / "store.db"
+    other = [sys.executable, "-c", f"import sqlite3; c = sqlite3.connect({str(path)!r}); print(*c.execute({IDS!r}))"]
+
+    async def seen_by_another() -> bytes:
+        return (await anyio.run_process(other)).stdout
+
+    async with opened(sqlite_store(path)) as store:
+        await store.write(start("a"))
+        async with opened(sqlite_store(path)) as second:
+            await second.write(start("b"))
+        assert await seen_by_another() == b"('a',) ('b',)\n"
+        await store.write(start("c"))
+        assert await seen_by_another() == b"('a',) ('b',) ('c',)\n"
+    assert await seen_by_another() == b"('a',) ('b',) ('c',)\n"
+
+
+@pytest.mark.parametrize("who", ["writer", "reader"])
+async def test_a_system_that_has_no_thread_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str) -> None:
+    begin = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == f"lamina store {who}":
+            raise RuntimeError("can't start new thread")
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    overloaded = Failure(StoreUnavailable("overloaded"))
+    with anyio.fail_after(10):
+        if who == "writer":
+            async with try_build(sqlite_store(tmp_path / "store.db")) as built:
+                assert built == overloaded
+            return
+        async with opened(sqlite_store(tmp_path / "store.db")) as store:
+            assert await store.read("SELECT 1") == overloaded
+            monkeypatch.undo()
+            assert await store.read("SELECT 1") == Success(((1,),))
 
 
 async def test_a_commit_waits_for_the_disk(tmp_path: Path, executed: Executed) -> None:
