@@ -34,6 +34,7 @@ def lanes_folders(tmp_path: Path) -> Iterator[list[Path]]:
         yield [Path(each) for each in made]
 
 
+@pytest.mark.timeout(600)
 def test_whatever_a_killed_run_did_is_told_and_nothing_is_lost_or_done_twice(
     lanes_folders: list[Path], count_kills: Callable[[str, Mapping[str, int], int], None]
 ) -> None:

@@ -8,9 +8,12 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.timeout(600)
 def test_what_was_admitted_is_in_the_log_once_or_known_to_be_dropped(
     tmp_path: Path, count_kills: Callable[[str, Mapping[str, int], int], None]
 ) -> None:

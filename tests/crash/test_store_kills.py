@@ -10,11 +10,14 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.crash import store_victims
 
 KILLS = 204
 
 
+@pytest.mark.timeout(600)
 def test_nothing_is_torn_when_writers_are_killed(
     tmp_path: Path, count_kills: Callable[[str, Mapping[str, int], int], None]
 ) -> None:
