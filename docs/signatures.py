@@ -43,7 +43,14 @@ def reference(src: Path) -> tuple[dict[str, str], list[str]]:
     logger.addHandler(warned)
     logger.propagate = False
     try:
-        root = griffe.load("lamina", search_paths=[str(src)], docstring_parser="google", resolve_aliases=True)
+        root = griffe.load(
+            "lamina",
+            search_paths=[str(src)],
+            docstring_parser="google",
+            resolve_aliases=True,
+            # The keywords of `**options: Unpack[...]` are arguments like the others to who reads.
+            extensions=griffe.load_extensions(griffe.UnpackTypedDictExtension()),
+        )
         assert isinstance(root, griffe.Module)
         pages = {f"{package.path}.md": "\n".join(_package(package)) for package in _packages(root)}
     finally:

@@ -53,6 +53,8 @@ async def surfaces() -> list[Surface]:
     async with build(layer(Db)) as rt:
         made.append(rt.surface(plain))
         made.append(rt.surface(reading | plain, name="reading", list_all=True))
+        rt.surface(plain, nmae="plain")  # ERR: no such keyword
+        rt.surface(plain, list_all="yes")  # ERR: a bool
         rt.surface(asking)  # ERR
     async with build(empty_layer()) as bare:
         bare.surface(reading)  # ERR
@@ -61,6 +63,7 @@ async def surfaces() -> list[Surface]:
         called.surface(both)  # ERR
     async with build(layer(Db), seeds=seed(Principal) | seed(Caller)) as whole:
         made.append(whole.surface(both | asking, given=bind(Principal).value(Principal())))
+        whole.surface(both, given=bind(Principal).value(Principal()), nmae="both")  # ERR: no such keyword
         whole.surface(both)  # ERR
         whole.surface(both, given=bind(Db).value(Db()))  # ERR
     return made

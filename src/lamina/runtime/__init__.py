@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from lamina._lazy import lazily
 from lamina.runtime._build import CLOSE_TIMEOUT, Opening, build, try_build
 from lamina.runtime._builder import RuntimeBuilder
-from lamina.runtime._runtime import Open, Runtime
+from lamina.runtime._open import Open
+from lamina.runtime._runtime import Runtime
 
 if TYPE_CHECKING:
     from lamina.runtime._changes import Changes

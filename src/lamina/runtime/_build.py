@@ -24,7 +24,8 @@ from lamina.effect import (
 from lamina.runtime._assemble import assemble
 from lamina.runtime._builder import RuntimeBuilder
 from lamina.runtime._core import Core
-from lamina.runtime._runtime import Open, Runtime
+from lamina.runtime._open import Open
+from lamina.runtime._runtime import Runtime
 
 R = TypeVar("R")
 N = TypeVar("N")

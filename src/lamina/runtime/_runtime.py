@@ -2,55 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from returns.result import Failure, Result
+from returns.result import Result
 
 from lamina.agent import Binding
-from lamina.call import DEFAULT_RESULT_BYTES
-from lamina.conversation import ConversationError, History, NotSuspended, Record
-from lamina.effect import (
-    ConstructionError,
-    Handler,
-    Layer,
-    Plan,
-    Problem,
-    Seeds,
-    caller_where,
-)
-from lamina.engine import (
-    Completed,
-    Decisions,
-    Emitter,
-    EventLog,
-    Given,
-    Run,
-    RunCause,
-    RunFailure,
-    RunHandle,
-    RunSuspended,
-    Sink,
-    clean_history,
-    interpret,
-    interpret_resumed,
-    run_to_end,
-)
-from lamina.runtime._binds import BindsContracts, BindsContractsFor
-from lamina.runtime._conversing import Busy, Keeper, Place, check_busy, enter_conversation, take_up
+from lamina.conversation import ConversationError, History, NotSuspended
+from lamina.effect import Handler, Plan
+from lamina.engine import Completed, Decisions, EventLog, Given, Run, RunFailure, RunHandle, RunSuspended
+from lamina.runtime._binds import BindsContracts
+from lamina.runtime._conversing import Busy, Place
 from lamina.runtime._core import Core
+from lamina.runtime._running import new_run, resumed_to_end, start_run, suspended_run, to_end
 from lamina.runtime._saying import SpeaksToRuns
 from lamina.runtime._suspended import suspended_in
 
 if TYPE_CHECKING:
-    from lamina.call import Caller, Surface
-    from lamina.runtime._changes import Changes
-    from lamina.runtime._offers import OfferedPrompt, OfferedResource
+    from typing import Unpack
+
+    from lamina.call import Surface
+    from lamina.runtime._keywords import SurfaceKeywords
     from lamina.tools import Tools
 
 Have = TypeVar("Have", contravariant=True)
-S = TypeVar("S")
-Seeded = TypeVar("Seeded")
 Cmd = TypeVar("Cmd")
 Ret = TypeVar("Ret")
 I = TypeVar("I")  # noqa: E741 - the input
@@ -126,8 +100,10 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
         if isinstance(program, Handler):
             compiled = core.handlers.get(program) or await core.handler(program)
             return await compiled(command, self._given)
-        run, place = await self._new_run(program, history, conversation, principal, busy)
-        return await self._to_end(run, place, command)
+        run, place = await new_run(
+            core, self._given, program, history=history, conversation=conversation, principal=principal, busy=busy
+        )
+        return await to_end(core, run, place, command)
 
     def start(
         self,
@@ -153,17 +129,16 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
         Returns:
             A handle, to be entered with `async with`.
         """
-        places: list[Place | None] = []
-
-        async def prepare_run(log: EventLog) -> Run:
-            run, place = await self._new_run(binding, history, conversation, principal, busy, log.append)
-            places.append(place)
-            return run
-
-        async def work(run: Run) -> Result[Completed[Any], RunFailure]:
-            return await self._to_end(run, places[0], given)
-
-        return RunHandle(prepare_run, work)
+        return start_run(
+            self._core,
+            self._given,
+            binding,
+            given,
+            history=history,
+            conversation=conversation,
+            principal=principal,
+            busy=busy,
+        )
 
     async def resume(
         self,
@@ -192,8 +167,8 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
         Raises:
             ConstructionError: The runtime has no `Conversations`, or the suspension is another agent's.
         """
-        run, place = await self._suspended_run(binding, suspended, principal)
-        return await self._resumed_to_end(run, place, suspended, {} if decisions is None else decisions)
+        run, place = await suspended_run(self._core, self._given, binding, suspended, principal)
+        return await resumed_to_end(self._core, run, place, suspended, decisions)
 
     def start_resumed(
         self,
@@ -215,53 +190,17 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
         Returns:
             A handle, to be entered with `async with`; entering it raises what `resume` raises.
         """
-        places: list[Place] = []
+        core, places = self._core, list[Place]()
 
         async def prepare_run(log: EventLog) -> Run:
-            run, place = await self._suspended_run(binding, suspended, principal, log.append)
+            run, place = await suspended_run(core, self._given, binding, suspended, principal, log.append)
             places.append(place)
             return run
 
         async def work(run: Run) -> Result[Completed[Any], RunFailure]:
-            return await self._resumed_to_end(run, places[0], suspended, {} if decisions is None else decisions)
+            return await resumed_to_end(core, run, places[0], suspended, decisions)
 
         return RunHandle(prepare_run, work)
-
-    async def _suspended_run(
-        self,
-        binding: Binding[Any, Any, Any],
-        suspended: RunSuspended,
-        principal: str | None,
-        sink: Sink | None = None,
-    ) -> tuple[Run, Place]:
-        run, place = await self._new_run(
-            binding, None, suspended.conversation, principal, "reject", sink, run=suspended.run
-        )
-        assert place is not None
-        if suspended.agent != binding.agent.id:
-            lines = (f'agent "{binding.agent.id}"  {caller_where()}', f'it was suspended by agent "{suspended.agent}"')
-            raise ConstructionError([Problem("RESUME", suspended.run, lines, "give the binding of that agent")])
-        return run, place
-
-    async def _resumed_to_end(
-        self, run: Run, place: Place, suspended: RunSuspended, given: Decisions
-    ) -> Result[Completed[Any], RunFailure]:
-        core = self._core
-        keeper = Keeper(run, run.prepared.clock)
-
-        async def work() -> Result[Completed[Any], RunCause]:
-            taken = await take_up(run, place, suspended, given, core.see_through)
-            if isinstance(taken, Failure):
-                return Failure(taken.failure())
-            up = taken.unwrap()
-            keeper.begin()
-            run.author = place.principal
-            return await interpret_resumed(run, up.resumed, up.response, up.given, given, suspended.shown())
-
-        try:
-            return await run_to_end(run, work, core.settle, suspended.conversation)
-        finally:
-            await keeper.end()
 
     async def suspended(
         self, binding: Binding[Have, Any, Any], conversation: str, /, *, principal: str | None = None
@@ -282,26 +221,11 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
         Raises:
             ConstructionError: The runtime has no `Conversations`.
         """
-        run, place = await self._new_run(binding, None, conversation, principal, "reject")
+        run, place = await new_run(self._core, self._given, binding, conversation=conversation, principal=principal)
         assert place is not None
         return await suspended_in(place.conversations, conversation, principal, binding.agent.id, run.prepared.clock)
 
-    def surface(
-        self,
-        program: Tools[Have] | Binding[Have, Any, Any],
-        /,
-        *,
-        name: str | None = None,
-        version: str = "0.1.0",
-        description: str = "",
-        resources: Sequence[OfferedResource] = (),
-        prompts: Sequence[OfferedPrompt] = (),
-        changes: Changes | None = None,
-        result_bytes: int = DEFAULT_RESULT_BYTES,
-        list_all: bool = False,
-        read_tools: bool = False,
-        inline_defs: bool = False,
-    ) -> Surface:
+    def surface(self, program: Tools[Have] | Binding[Have, Any, Any], /, **options: Unpack[SurfaceKeywords]) -> Surface:
         """Offer a toolkit, or an agent, to callers from outside; `lamina.adapters` serves it (design §7).
 
         A call is one request of this runtime, and goes through the stages of an agent's call: resolve, available,
@@ -310,16 +234,7 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
 
         Args:
             program: The toolkit, or the agent with its model.
-            name: What it is called on the wire; `lamina`, or the agent's id, without it.
-            version: Its version.
-            description: For an agent: what its capability says of itself.
-            resources: What can be read, made with `@resource(...)`, templates too.
-            prompts: What a person may begin with, made with `@prompt(...)`; an agent brings its instructions.
-            changes: What the application announces changes with.
-            result_bytes: The bound of a result's JSON; one that is `Contents` may have 4 MiB.
-            list_all: For hosts that list once; see `lamina.call.presented`.
-            read_tools: For hosts that read no resources; see there.
-            inline_defs: For hosts that do not follow references; see there.
+            options: What it is called, and what goes with it; `SurfaceKeywords` has them one by one.
 
         Raises:
             ConstructionError: It needs what the runtime does not have, every service at once.
@@ -341,193 +256,7 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
             >>> anyio.run(main)
             ToolSuccess(value=3)
         """
-        from lamina.runtime._surface import make_surface, options_of  # who serves nothing does not pay for it
+        from lamina.runtime._keywords import SurfaceOptions  # who serves nothing does not pay for it
+        from lamina.runtime._surface import make_surface
 
-        options = options_of(
-            name=name,
-            version=version,
-            description=description,
-            resources=resources,
-            prompts=prompts,
-            changes=changes,
-            result_bytes=result_bytes,
-            list_all=list_all,
-            read_tools=read_tools,
-            inline_defs=inline_defs,
-        )
-        return make_surface(self._core, self._given, program, options)
-
-    async def _to_end(self, run: Run, place: Place | None, given: object) -> Result[Completed[Any], RunFailure]:
-        core = self._core
-        if place is None:
-            enter = None if run.journal is None else run.open
-            return await run_to_end(run, lambda: interpret(run, given, enter), core.settle)
-        keeper = Keeper(run, run.prepared.clock)
-
-        async def move_in(opening: tuple[Record, ...]) -> RunCause | None:
-            refused = await enter_conversation(run, place, opening, core.lanes, core.see_through)
-            if refused is None:
-                keeper.begin()
-            return refused
-
-        try:
-            return await run_to_end(run, lambda: interpret(run, given, move_in), core.settle, place.conversation)
-        finally:
-            await keeper.end()
-
-    async def _new_run(
-        self,
-        binding: Binding[Any, Any, Any],
-        history: History | None,
-        conversation: str | None,
-        principal: str | None,
-        busy: Busy,
-        sink: Sink | None = None,
-        run: str | None = None,
-    ) -> tuple[Run, Place | None]:
-        core = self._core
-        prepared = core.agents.get(binding) or await core.agent(binding)
-        await prepared.admit(None, ())
-        place: Place | None = None
-        if conversation is not None:
-            check_busy(busy)
-            if prepared.conversations is None:
-                lines = (f'agent "{binding.agent.id}" (conversation=)  {caller_where()}',)
-                write = '| stored_conversations() | sqlite_store("lamina.db")'
-                raise ConstructionError([Problem("MISSING", "Conversations", lines, write)])
-            if history is not None:
-                lines = (f"a conversation has its own history  {caller_where()}",)
-                raise ConstructionError([Problem("HISTORY", str(conversation)[:80], lines, "leave history= out")])
-            if busy == "steer" and prepared.steering is None:
-                lines = (f'agent "{binding.agent.id}" (busy="steer")  {caller_where()}',)
-                write = '| memory_steering(), or | stored_steering() | sqlite_store("lamina.db")'
-                raise ConstructionError([Problem("MISSING", "Steering", lines, write)])
-            place = Place(
-                conversations=prepared.conversations,
-                conversation=conversation,
-                principal=principal,
-                busy=busy,
-                said=core.said,
-            ).without(prepared.secrets)
-            conversation = place.conversation
-        elif prepared.defers:
-            lines = (f'agent "{binding.agent.id}" has decisions that may come later  {caller_where()}',)
-            raise ConstructionError([Problem("MISSING", "conversation=", lines, 'rt.run(..., conversation="...")')])
-        run_id = run or prepared.ids.new("run")
-        emit = None if sink is None else Emitter(sink, run_id, conversation, binding.agent.id, prepared.clock)
-        said = None if history is None else clean_history(prepared.secrets, history)
-        made = Run(run_id, prepared, self._given, said, emit)
-        made.author = principal
-        if place is not None:
-            made.journal = None  # until it has its conversation, whose log is its journal
-        return made, place
-
-
-class Open(BindsContractsFor[Have], Generic[Have, Seeded]):
-    """A runtime that waits for what each call brings: its only use is `given`."""
-
-    __slots__ = ("_core", "_seeds")
-
-    def __init__(self, core: Core, seeds: Seeds[Seeded]) -> None:
-        self._core = core
-        self._seeds = seeds
-
-    def given(self, values: Layer[Never, Seeded, Never], /) -> Runtime[Have | Seeded]:
-        """Give the seeds' values for one caller: `bind(Principal).value(p) | bind(Caller).value(c)`.
-
-        It makes nothing and acquires nothing, so it may be called for every request.
-
-        Raises:
-            ConstructionError: A seed has no value, or a value has no seed; forgetting one is a type error, too.
-        """
-        return Runtime(self._core, self._seeds.given(values))
-
-    @overload
-    def surface(
-        self: Open[Have, Caller],
-        program: Tools[Have | Caller] | Binding[Have | Caller, Any, Any],
-        /,
-        *,
-        name: str | None = None,
-        version: str = "0.1.0",
-        description: str = "",
-        resources: Sequence[OfferedResource] = (),
-        prompts: Sequence[OfferedPrompt] = (),
-        changes: Changes | None = None,
-        result_bytes: int = DEFAULT_RESULT_BYTES,
-        list_all: bool = False,
-        read_tools: bool = False,
-        inline_defs: bool = False,
-    ) -> Surface: ...
-    @overload
-    def surface(
-        self: Open[Have, Caller | S],
-        program: Tools[Have | Caller | S] | Binding[Have | Caller | S, Any, Any],
-        /,
-        *,
-        given: Layer[Never, S, Never],
-        name: str | None = None,
-        version: str = "0.1.0",
-        description: str = "",
-        resources: Sequence[OfferedResource] = (),
-        prompts: Sequence[OfferedPrompt] = (),
-        changes: Changes | None = None,
-        result_bytes: int = DEFAULT_RESULT_BYTES,
-        list_all: bool = False,
-        read_tools: bool = False,
-        inline_defs: bool = False,
-    ) -> Surface: ...
-    def surface(
-        self,
-        program: Tools[Any] | Binding[Any, Any, Any],
-        /,
-        *,
-        given: Layer[Never, Any, Never] | None = None,
-        name: str | None = None,
-        version: str = "0.1.0",
-        description: str = "",
-        resources: Sequence[OfferedResource] = (),
-        prompts: Sequence[OfferedPrompt] = (),
-        changes: Changes | None = None,
-        result_bytes: int = DEFAULT_RESULT_BYTES,
-        list_all: bool = False,
-        read_tools: bool = False,
-        inline_defs: bool = False,
-    ) -> Surface:
-        """Offer a toolkit, or an agent, whose handlers may take a `Caller`; see `Runtime.surface`.
-
-        Each call brings its own `Caller`. The values of the other seeds are given once, for all calls: make a surface
-        for each caller where they differ from one to the next, which acquires nothing.
-
-        Args:
-            program: The toolkit, or the agent with its model.
-            given: The values of the other seeds: `bind(Principal).value(p)`.
-            name: What it is called on the wire; `lamina`, or the agent's id, without it.
-            version: Its version.
-            description: For an agent: what its capability says of itself.
-            resources: What can be read, made with `@resource(...)`, templates too.
-            prompts: What a person may begin with, made with `@prompt(...)`; an agent brings its instructions.
-            changes: What the application announces changes with.
-            result_bytes: The bound of a result's JSON; one that is `Contents` may have 4 MiB.
-            list_all: For hosts that list once; see `lamina.call.presented`.
-            read_tools: For hosts that read no resources; see there.
-            inline_defs: For hosts that do not follow references; see there.
-
-        Raises:
-            ConstructionError: It needs what the runtime does not have, or a seed has no value.
-        """
-        from lamina.runtime._surface import make_surface, options_of, seeds_of_surface  # as in `Runtime.surface`
-
-        options = options_of(
-            name=name,
-            version=version,
-            description=description,
-            resources=resources,
-            prompts=prompts,
-            changes=changes,
-            result_bytes=result_bytes,
-            list_all=list_all,
-            read_tools=read_tools,
-            inline_defs=inline_defs,
-        )
-        return make_surface(self._core, seeds_of_surface(self._seeds, given), program, options)
+        return make_surface(self._core, self._given, program, SurfaceOptions(**options))

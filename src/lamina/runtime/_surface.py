@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
-
-import attrs
 
 from lamina.agent import Binding
 from lamina.approval import Approval
 from lamina.call import (
-    DEFAULT_RESULT_BYTES,
     NOBODY,
     SMALLEST_RESULT_BYTES,
     Caller,
@@ -21,30 +17,14 @@ from lamina.call import (
 from lamina.effect import ConstructionError, Layer, Problem, Scope, Seeds, Where, bind, caller_where
 from lamina.engine import Given, RunHandle
 from lamina.runtime._agent_surface import AgentSurface
-from lamina.runtime._changes import Changes
+from lamina.runtime._keywords import SurfaceOptions
 from lamina.runtime._offering import Offering, prepare_offering, refuse_deferred, secrets_of, takes_caller
-from lamina.runtime._offers import OfferedPrompt, OfferedResource
+from lamina.runtime._running import start_run
 from lamina.runtime._toolkit_surface import ToolkitSurface
 from lamina.tools import Tools
 
 if TYPE_CHECKING:
     from lamina.runtime._core import Core
-
-
-@attrs.frozen(kw_only=True)
-class SurfaceOptions:
-    """What `rt.surface(...)` was told; see there."""
-
-    name: str | None
-    version: str
-    description: str
-    resources: Sequence[OfferedResource]
-    prompts: Sequence[OfferedPrompt]
-    changes: Changes | None
-    result_bytes: int
-    list_all: bool
-    read_tools: bool
-    inline_defs: bool
 
 
 def make_surface(core: Core, given: Given, program: object, options: SurfaceOptions) -> Surface:
@@ -108,8 +88,6 @@ def _of_toolkit(core: Core, given: Given, toolkit: Tools[Any], options: SurfaceO
 def _of_agent(
     core: Core, given: Given, binding: Binding[Any, Any, Any], options: SurfaceOptions, where: Where
 ) -> Surface:
-    from lamina.runtime._runtime import Runtime  # it makes surfaces
-
     agent, name = binding.agent, options.name or binding.agent.id
     if options.resources or options.prompts or options.changes is not None:
         line = f"an agent is served with nothing else beside it  {where}"
@@ -124,8 +102,7 @@ def _of_agent(
     given_for = takes_caller(given, core.plan.seeds.keys, scope)
 
     def start(caller: Caller, command: object) -> RunHandle[Any]:
-        runtime: Runtime[Any] = Runtime(core, given_for(caller))
-        return runtime.start(binding, command)
+        return start_run(core, given_for(caller), binding, command)
 
     return AgentSurface(
         agent,
@@ -136,32 +113,4 @@ def _of_agent(
         asks=frozenset(asks),
         result_bytes=options.result_bytes,
         secrets=secrets_of(scope),
-    )
-
-
-def options_of(
-    *,
-    name: str | None = None,
-    version: str = "0.1.0",
-    description: str = "",
-    resources: Sequence[OfferedResource] = (),
-    prompts: Sequence[OfferedPrompt] = (),
-    changes: Changes | None = None,
-    result_bytes: int = DEFAULT_RESULT_BYTES,
-    list_all: bool = False,
-    read_tools: bool = False,
-    inline_defs: bool = False,
-) -> SurfaceOptions:
-    """Put the arguments of `surface` together."""
-    return SurfaceOptions(
-        name=name,
-        version=version,
-        description=description,
-        resources=resources,
-        prompts=prompts,
-        changes=changes,
-        result_bytes=result_bytes,
-        list_all=list_all,
-        read_tools=read_tools,
-        inline_defs=inline_defs,
     )
