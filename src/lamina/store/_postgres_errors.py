@@ -76,6 +76,11 @@ def is_worth_another(error: BaseException) -> bool:
     return code_of(error) in _AGAIN | _STALE
 
 
+def is_out_of_connections(error: BaseException) -> bool:
+    """Tell whether the server has no connection left for this user, this database, or anybody."""
+    return code_of(error) == "53300"
+
+
 def statement_error(error: Exception, index: int) -> Unmet | ValueRefused | StatementError:
     """Give what an error says about one statement; a `StatementError` is to be raised."""
     code = code_of(error)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('lamina schema ' || $1, 0))"
 _TABLES = "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = $1"
+# In the second one PostgreSQL keeps bytes as they come, which are UTF-8. Any other lacks most characters.
+_ENCODINGS = ("UTF8", "SQL_ASCII")
 _TEXT = re.compile(r"\bTEXT\b")
 
 
@@ -23,6 +25,9 @@ async def migrate(session: Session, schema: str) -> StoreTooNew | StoreForeign |
     Texts are compared by their bytes, as SQLite does, whatever the database's own collation is.
     """
     connection = session.connection
+    encoding: str = connection.get_settings().server_encoding
+    if encoding not in _ENCODINGS:
+        return StoreForeign(f"encoding {encoding}")
     todo = await _outstanding(connection, schema)
     if isinstance(todo, StoreTooNew | StoreForeign):
         return todo

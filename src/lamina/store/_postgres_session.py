@@ -61,6 +61,9 @@ class Session:
             server_settings={
                 "application_name": "lamina",
                 "search_path": f'"{address.schema}"',
+                # A unit's condition is on a row that it writes: this is enough, and a database whose own default is
+                # stricter would undo units for what they do not rely on.
+                "default_transaction_isolation": "read committed",
                 "lock_timeout": str(round(address.lock_timeout * 1000)),
             },
         )

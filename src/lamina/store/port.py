@@ -137,7 +137,8 @@ class StoreForeign:
     """The database is in use by something else, or its schema was made by other files than this release has.
 
     Attributes:
-        what: `tables of another program`, or `schema N`.
+        what: `tables of another program`, `schema N`, or `encoding NAME`, where the database's texts cannot hold every
+            character.
     """
 
     what: str

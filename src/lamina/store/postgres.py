@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -15,8 +17,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from returns.result import Failure, Result, Success
 
 from lamina.effect import ConstructionError, Layer, Problem, attempt, caller_where, log
-from lamina.store._check import check_unit
-from lamina.store._postgres_errors import store_error
+from lamina.store._check import check_unit, first_word
+from lamina.store._postgres_errors import is_out_of_connections, store_error
 from lamina.store._postgres_schema import migrate
 from lamina.store._postgres_session import Address, Outcome, Session
 from lamina.store.port import (
@@ -36,6 +38,8 @@ INSTALL = 'pip install "lamina[postgres]"'
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(:[0-9]*)?")
 CONNECTIONS = 10
 QUEUE = 1024
+PATIENCE = 1.0
+"""Seconds for which no further connection is asked of a server that has no more of them."""
 
 
 @attrs.define(eq=False)
@@ -43,9 +47,17 @@ class _Job:
     """A unit, or a query, that waits for a connection, and its caller with it."""
 
     statements: tuple[Statement, ...]
+    only_reads: bool = False
     done: anyio.Event = attrs.field(factory=anyio.Event)
     outcome: Outcome | None = None
     abandoned: bool = False
+
+
+@attrs.define(eq=False)
+class _Link:
+    """The connection of a task that serves; it may have none."""
+
+    session: Session | None
 
 
 class PostgresStore(Store):
@@ -60,9 +72,12 @@ class PostgresStore(Store):
         self._address = address
         self._limit = connections
         self._alive = 0
+        self._connected = 0
+        self._grows_from = -math.inf
         self._waiting = 0
         self._closed = False
         self._ended = anyio.Event()
+        self._handed: deque[_Job] = deque()
         self._group = anyio.create_task_group()
         streams: tuple[MemoryObjectSendStream[_Job], MemoryObjectReceiveStream[_Job]]
         streams = anyio.create_memory_object_stream[_Job](queue)
@@ -76,7 +91,7 @@ class PostgresStore(Store):
 
     async def read(self, sql: str, *parameters: Value) -> Result[tuple[Row, ...], StoreError]:
         """Give the rows of one query; see `Store.read`."""
-        answer = await self._ask(_Job((Statement(sql, parameters),)))
+        answer = await self._ask(_Job((Statement(sql, parameters),), only_reads=first_word(sql) == "SELECT"))
         if not isinstance(answer, Failure):
             return Success(answer.unwrap()[0])
         why = answer.failure()
@@ -91,7 +106,7 @@ class PostgresStore(Store):
             return Failure(StoreUnavailable("closed"))
         self._waiting += 1
         try:
-            if self._waiting > self._alive and self._alive < self._limit:
+            if self._waiting > self._alive and self._alive < self._limit and anyio.current_time() >= self._grows_from:
                 self._alive += 1
                 self._group.start_soon(self._serve, None)
             try:
@@ -112,27 +127,75 @@ class PostgresStore(Store):
         return job.outcome
 
     async def _serve(self, session: Session | None) -> None:
-        """Carry jobs out on one connection, which is made again when it is lost."""
+        """Carry jobs out on one connection, which is made again when it is lost.
+
+        Where the server has no connection left, one that it gave before takes the job, and this task ends.
+        """
+        link = _Link(session)
         try:
             while (job := await self._next()) is not None:
+                handed_on = False
                 try:
                     if job.abandoned:
                         continue
-                    if session is None or session.is_closed:
-                        session = await Session.connect(self._address)
-                    job.outcome = await session.write(job.statements)
+                    job.outcome = await self._carry_out(job, link)
+                    if handed_on := job.outcome is None:
+                        return
                 except Exception as error:
                     job.outcome = Failure(_not_connected(error))
                 finally:
-                    if job.outcome is None:
-                        job.outcome = Failure(StoreUnavailable("closed", in_doubt=True))
-                    job.done.set()
+                    if not handed_on:
+                        if job.outcome is None:
+                            job.outcome = Failure(StoreUnavailable("closed", in_doubt=True))
+                        job.done.set()
         finally:
             self._alive -= 1
-            if session is not None:
-                await _leave(session)
+            if link.session is not None:
+                self._connected -= 1
+                await _leave(link.session)
+
+    async def _carry_out(self, job: _Job, link: _Link) -> Outcome | None:
+        """Give what came of a job; None where it was handed on.
+
+        What was certainly not done when its connection broke, is done on another one: a server that starts again, or
+        ends a connection, fails nobody whose unit it did not have yet.
+        """
+        outcome, session = await self._try(job, link)
+        if session is None or not session.is_closed or not _may_be_done_again(job, outcome):
+            return outcome
+        return (await self._try(job, link))[0]
+
+    async def _try(self, job: _Job, link: _Link) -> tuple[Outcome | None, Session | None]:
+        try:
+            session = await self._connection(link)
+        except Exception as error:
+            handed_on = is_out_of_connections(error) and self._hand_on(job)
+            return None if handed_on else Failure(_not_connected(error)), None
+        return await session.write(job.statements), session
+
+    async def _connection(self, link: _Link) -> Session:
+        if link.session is not None and not link.session.is_closed:
+            return link.session
+        self._connected -= link.session is not None
+        link.session = None
+        link.session = await Session.connect(self._address)
+        self._connected += 1
+        return link.session
+
+    def _hand_on(self, job: _Job) -> bool:
+        """Give a job to the tasks that have a connection; False where none has."""
+        self._grows_from = anyio.current_time() + PATIENCE
+        if not self._connected or self._closed:
+            return False
+        try:
+            self._jobs.send_nowait(job)
+        except anyio.WouldBlock:  # then none of them is idle, and each looks here before it takes another
+            self._handed.append(job)
+        return True
 
     async def _next(self) -> _Job | None:
+        if self._handed:
+            return self._handed.popleft()
         try:
             return self._queue.receive_nowait()
         except anyio.WouldBlock:
@@ -149,6 +212,7 @@ class PostgresStore(Store):
         try:
             async with self._group as group:
                 self._alive += 1
+                self._connected += 1
                 group.start_soon(self._serve, session)
                 try:
                     yield
@@ -167,6 +231,16 @@ def _not_connected(error: Exception) -> StoreError:
     if known is None:
         log().error("the store's connection broke", database="postgres", exc_info=error)
     return known or StoreUnavailable("lost")
+
+
+def _may_be_done_again(job: _Job, outcome: Outcome | None) -> bool:
+    """Tell whether a job is as if it had not been tried: it was undone for certain, or is a query."""
+    if not isinstance(outcome, Failure):
+        return False
+    why = outcome.failure()
+    if not isinstance(why, StoreUnavailable) or why.why != "lost":
+        return False
+    return job.only_reads or not why.in_doubt
 
 
 async def _leave(session: Session) -> None:

@@ -15,6 +15,7 @@ from lamina.store import (
     Statement,
     StatementError,
     Store,
+    StoreForeign,
     StoreLocked,
     StoreReadOnly,
     StoreUnavailable,
@@ -160,6 +161,83 @@ async def test_a_connection_that_the_server_ends() -> None:
         assert await store.write(end) == Failure(StoreUnavailable("lost", in_doubt=True))
         assert await store.write(start("b")) == Success(((),))
         assert await ids(store) == ["b"]
+
+
+async def change(*statements: str) -> None:
+    import asyncpg
+
+    connection = await asyncpg.connect(cluster().dsn())
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+# A sequence is not undone with its transaction, so that this ends only the first connection that asks.
+ONCE = "SELECT pg_terminate_backend(pg_backend_pid()) FROM (SELECT nextval('lamina.ends') AS n) s WHERE n = 1"
+
+
+@needs_postgres
+async def test_what_was_not_done_yet_when_its_connection_ended_is_done_on_another() -> None:
+    import asyncpg
+
+    dsn = cluster().database()
+    async with opened(postgres_store(dsn, connections=2)) as store:
+        other = await asyncpg.connect(dsn)
+        await other.execute("CREATE SEQUENCE lamina.ends")
+        answer = await store.write(start("a"), Statement(ONCE))
+        assert answer == Success(((), ())), "the unit was not committed, for certain"
+        await other.execute("ALTER SEQUENCE lamina.ends RESTART")
+        assert await store.read(ONCE) == Success(()), "a query keeps nothing"
+        await other.execute("ALTER SEQUENCE lamina.ends RESTART")
+        assert await store.write(Statement(ONCE)) == Failure(StoreUnavailable("lost", in_doubt=True))
+        await other.close()
+        assert await ids(store) == ["a"]
+
+
+@needs_postgres
+async def test_a_server_that_gives_fewer_connections_serves_all_the_same() -> None:
+    dsn = cluster().database()
+    name = dsn.split("/")[3].partition("?")[0]
+    await change("CREATE ROLE few LOGIN CONNECTION LIMIT 2", f"GRANT ALL ON DATABASE {name} TO few")
+    answers: list[Any] = []
+
+    async def write(number: int) -> None:
+        answers.append(await store.write(start(f"c{number:02}"), Statement("SELECT pg_sleep(0.01)")))
+
+    # The queue is full, too: what is handed on needs no place in it.
+    with anyio.fail_after(30):
+        async with opened(postgres_store(dsn.replace("lamina@", "few@"), connections=8, queue=4)) as store:
+            async with anyio.create_task_group() as group:
+                for number in range(40):
+                    group.start_soon(write, number)
+            assert await ids(store) == [f"c{number:02}" for number in range(40)]
+    assert {type(answer) for answer in answers} == {Success}
+    few = postgres_store(dsn.replace("lamina@", "few@"))
+    async with opened(few) as one, opened(few.fresh()) as two, try_build(few) as refused:
+        assert await ids(two) == await ids(one)
+        assert refused == Failure(StoreUnavailable("overloaded"))
+
+
+@needs_postgres
+async def test_a_database_whose_texts_lack_most_characters() -> None:
+    for name, encoding in (("latin", "LATIN1"), ("bytes", "SQL_ASCII")):
+        await change(f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    async with try_build(postgres_store(cluster().dsn("latin"))) as refused:
+        assert refused == Failure(StoreForeign("encoding LATIN1"))
+    async with opened(postgres_store(cluster().dsn("bytes"))) as store:
+        await store.write(start("\u2603"))
+        assert await ids(store) == ["\u2603"]
+
+
+@needs_postgres
+async def test_units_ask_for_no_more_isolation_than_they_rely_on() -> None:
+    dsn = cluster().database()
+    name = dsn.split("/")[3].partition("?")[0]
+    await change(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    async with opened(postgres_store(dsn)) as store:
+        assert await store.read("SELECT current_setting('transaction_isolation')") == Success((("read committed",),))
 
 
 # --- one that waits -------------------------------------------------------------------------------------------------
