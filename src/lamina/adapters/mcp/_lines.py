@@ -9,15 +9,15 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import anyio
 import attrs
 import mcp_types as wire
-import orjson
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
+from lamina.adapters.mcp._unread import MARGIN, NO_MESSAGE, asked_in, begins_with_its_method, is_misnamed, why_unread
 from lamina.effect import log
 
 Receive: TypeAlias = Callable[[], Awaitable[bytes]]
@@ -49,8 +49,9 @@ class Ending:
 class Lines:
     """Reads and writes messages, a line each.
 
-    What is no message is answered at once, and never ends the connection: a line that is too long, text that is no
-    UTF-8 or no JSON, a batch. The last line counts only where it ends.
+    What is no message is answered, and never ends the connection: a line that is too long, text that is no UTF-8 or no
+    JSON, a batch. The answer has the id of the request that it would have been, wherever that can be seen: without it
+    whoever waits for the answer waits for ever. The last line counts only where it ends.
 
     Args:
         receive: Gives the next bytes; none at the end.
@@ -107,24 +108,29 @@ class Lines:
             await ending.settle(self.answered)
 
     async def _read(self, messages: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        kept, skipping = bytearray(), False
+        kept, skipping, refused = bytearray(), False, False
         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
             while data := await self._next():
                 *lines, rest = data.split(b"\n")
                 for part in lines:
-                    if skipping:
-                        skipping = False
-                    else:
-                        kept += part
+                    kept += part
+                    if not skipping:
                         await self._take(bytes(kept), messages)
+                    elif not refused:
+                        await self._refuse_long(bytes(kept))
+                    skipping = False
                     kept.clear()
-                if skipping:
-                    continue
                 kept += rest
-                if len(kept) > self._longest:
-                    kept.clear()
+                if not skipping and len(kept) > self._longest:
                     skipping = True
-                    await self._refuse(wire.INVALID_REQUEST, f"A line is longer than {self._longest} bytes")
+                    # Where the id stands at the end, the answer waits for it.
+                    refused = not begins_with_its_method(kept)
+                    if refused:
+                        await self._refuse_long(bytes(kept[:MARGIN]))
+                if skipping:  # its two ends are all that is looked at
+                    del kept[MARGIN:-MARGIN]
+            if skipping and not refused:
+                await self._refuse_long(b"")
 
     async def _next(self) -> bytes:
         try:
@@ -137,12 +143,15 @@ class Lines:
         if not line.strip():
             return
         if len(line) > self._longest:
-            await self._refuse(wire.INVALID_REQUEST, f"A line is longer than {self._longest} bytes")
+            await self._refuse_long(line)
             return
         try:
             message = wire.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:  # pydantic's own is one
-            await self._refuse(*_why(line))
+            await self._refuse(*why_unread(line))
+            return
+        if isinstance(message, wire.JSONRPCNotification) and is_misnamed(line):
+            await self._refuse(wire.INVALID_REQUEST, NO_MESSAGE)
             return
         asked = message.id if isinstance(message, wire.JSONRPCRequest) and message.method not in _STAY_OPEN else None
         if asked is not None:
@@ -169,8 +178,11 @@ class Lines:
                     if isinstance(message.message, wire.JSONRPCResponse | wire.JSONRPCError):
                         self._settled(message.message.id)
 
-    async def _refuse(self, code: int, why: str) -> None:
-        error = wire.JSONRPCError(jsonrpc="2.0", id=None, error=wire.ErrorData(code=code, message=why))
+    async def _refuse_long(self, line: bytes) -> None:
+        await self._refuse(wire.INVALID_REQUEST, f"A line is longer than {self._longest} bytes", asked_in(line))
+
+    async def _refuse(self, code: int, why: str, request: str | int | None = None) -> None:
+        error = wire.JSONRPCError(jsonrpc="2.0", id=request, error=wire.ErrorData(code=code, message=why))
         await self._put(error.model_dump_json(by_alias=True, exclude_unset=True).encode())
 
     async def _put(self, line: bytes) -> None:
@@ -179,17 +191,6 @@ class Lines:
                 await self._send(line + b"\n")
             except OSError:
                 log().debug("the client reads no more; what was said to it is dropped")
-
-
-def _why(line: bytes) -> tuple[int, str]:
-    """Say why a line is no message, in the words of behaviour §3."""
-    try:
-        value: Any = orjson.loads(line)
-    except ValueError:
-        return wire.PARSE_ERROR, "Parse error"
-    if isinstance(value, list):
-        return wire.INVALID_REQUEST, "Batched requests are not supported"
-    return wire.INVALID_REQUEST, "Not a JSON-RPC 2.0 message"
 
 
 @asynccontextmanager

@@ -85,6 +85,21 @@ async def test_what_is_no_message_is_answered_and_the_next_one_works() -> None:
             (b"[" * 100_000, (None, -32700, "Parse error")),
             (json.dumps([call("echo", {"text": "a"})]).encode(), (None, -32600, "Batched requests are not supported")),
             (b"[]", (None, -32600, "Batched requests are not supported")),
+            # A request that cannot be read is answered all the same, for it is waited for.
+            (json.dumps(call("echo", {"text": "\ud800"}, 44)).encode(), (44, -32700, "Parse error")),
+            (
+                b'{"method":"ping","params":{"a":"\\ud800","id":1},"jsonrpc":"2.0","id":"b"}',
+                ("b", -32700, "Parse error"),
+            ),
+            (b'{"jsonrpc":"2.0","id":45,"method":5}', (45, -32600, "Not a JSON-RPC 2.0 message")),
+            (b'{"jsonrpc":"2.0","id":46,"method":"ping","params":[1]}', (46, -32600, "Not a JSON-RPC 2.0 message")),
+            # An id that is none makes no notification of a request.
+            (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', (None, -32600, "Not a JSON-RPC 2.0 message")),
+            (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', (None, -32600, "Not a JSON-RPC 2.0 message")),
+            (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', (None, -32600, "Not a JSON-RPC 2.0 message")),
+            # What may be an answer to us has an id of ours, and not of the client's.
+            (b'{"jsonrpc":"2.0","id":47,"result":5}', (None, -32600, "Not a JSON-RPC 2.0 message")),
+            (b'{"jsonrpc":"2.0","id":48,"result":{"a":"\\ud800"}}', (None, -32700, "Parse error")),
         ):
             wire.raw(line + b"\n")
             assert error(await wire.hear()) == told
@@ -117,8 +132,34 @@ async def test_a_line_that_is_too_long_is_refused_once_and_forgotten() -> None:
 async def test_arguments_of_five_megabytes_are_refused_by_default() -> None:
     async with wired(World()) as (wire, _):
         wire.say(call("echo", {"text": "x" * 5_000_000}))
-        assert error(await wire.hear()) == (None, -32600, "A line is longer than 4194304 bytes")
+        assert error(await wire.hear()) == (1, -32600, "A line is longer than 4194304 bytes")
         assert (await wire.ask(call("echo", {"text": "a"})))["id"] == 1
+
+
+@pytest.mark.parametrize("pieces", [1, 7, 400, 100_000])
+async def test_whoever_asks_too_much_is_told_by_the_id_of_the_request(pieces: int) -> None:
+    asked = call("echo", {"text": "x" * 3_000, "id": 9}, 8)
+    python = json.dumps(asked).encode()
+    typescript = json.dumps({key: asked[key] for key in ("method", "params", "jsonrpc", "id")}).encode()
+    result = b'{"jsonrpc":"2.0","id":8,"result":{"a":"' + b"x" * 3_000 + b'"}}'
+    nested = b'{"method":"echo","params":{"a":"' + b"x" * 3_000 + b'","b":{"id":8}}}'
+    async with wired(World(), limits=McpLimits(line=1_000)) as (wire, _):
+        for line, told in ((python, 8), (typescript, 8), (result, None), (nested, None)):
+            data = line + b"\n"
+            for at in range(0, len(data), pieces):
+                wire.raw(data[at : at + pieces])
+            assert error(await wire.hear()) == (told, -32600, "A line is longer than 1000 bytes")
+        assert (await wire.ask(call("echo", {"text": "a"})))["id"] == 1
+        assert wire.down.empty()
+
+
+async def test_a_request_without_an_end_is_refused_when_the_input_ends() -> None:
+    async with wired(World(), limits=McpLimits(line=1_000)) as (wire, task):
+        wire.raw(b'{"method":"echo","params":{"a":"' + b"x" * 3_000)
+        wire.end()
+        assert error(await wire.hear()) == (None, -32600, "A line is longer than 1000 bytes")
+        async with asyncio.timeout(5):
+            await task
 
 
 @pytest.mark.parametrize("arguments", [[], "text", 5, [1]])
