@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, ParamSpec
 
-from lamina.effect import log
+from lamina.effect import is_a_raise, log
 
 A = ParamSpec("A")
 
@@ -37,5 +37,7 @@ class Listeners(Generic[A]):
             if key in self._listeners:
                 try:
                     listener(*args, **kwargs)
-                except Exception:
+                except BaseException as error:
+                    if not is_a_raise(error):
+                        raise
                     log().exception("a listener of a host raised")

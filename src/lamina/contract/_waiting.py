@@ -17,7 +17,7 @@ from lamina.contract._completion import Completion, MessageCompletion, StateComp
 from lamina.contract._ground import Ground, Stop, yes
 from lamina.contract._values import Settled
 from lamina.contract._variant import Variant
-from lamina.effect import Alarm, log
+from lamina.effect import Alarm, is_a_raise, log
 
 T = TypeVar("T")
 _COMPLETED: Final = Settled("completed")
@@ -97,9 +97,10 @@ class Ending(ABC):
         broke: What the application's own function raised, if it did: a defect of this invocation alone.
     """
 
-    __slots__ = ("_over", "_stop", "broke", "settled")
+    __slots__ = ("_closed", "_over", "_stop", "broke", "settled")
 
     def __init__(self) -> None:
+        self._closed = False
         self.settled: Settled | None = None
         self.broke: Exception | None = None
         self._over: anyio.Event | None = None
@@ -108,7 +109,7 @@ class Ending(ABC):
     @property
     def is_over(self) -> bool:
         """Whether there is nothing more to wait for."""
-        return self.settled is not None or self.broke is not None
+        return self._closed or self.settled is not None or self.broke is not None
 
     @abstractmethod
     def look(self) -> None:
@@ -121,7 +122,11 @@ class Ending(ABC):
             await self._over.wait()
 
     def close(self) -> None:
-        """Watch no more; a host whose own stop raises is logged, since nothing of the call depends on it."""
+        """Watch no more, also where the host goes on telling.
+
+        A host whose own stop raises is logged, since nothing of the call depends on it.
+        """
+        self._closed = True
         stop, self._stop = self._stop, None
         if stop is not None:
             try:
@@ -133,6 +138,15 @@ class Ending(ABC):
         self.settled, self.broke = settled, broke
         if self._over is not None:
             self._over.set()
+
+    def _broke(self, error: BaseException) -> None:
+        """End with what a function of the application's raised: whoever changes the model hears nothing of it."""
+        if not is_a_raise(error):
+            raise error
+        if not isinstance(error, Exception):
+            own = RuntimeError("a function of the contract was cancelled by something of its own")
+            own.__cause__, error = error, own
+        self._end(None, error)
 
 
 def _ends(stop: object, of: str) -> Stop:
@@ -166,8 +180,8 @@ class _OnMessage(Ending):
             correlate = completion.correlate
             if correlate is not None and not yes(correlate(self._request, message, self._invocation), "correlate"):
                 return
-        except Exception as error:
-            self._end(None, error)
+        except BaseException as error:
+            self._broke(error)
             return
         self._end(Settled("completed" if kind in completion.success else "failed", message))
 
@@ -197,8 +211,8 @@ class _OnProjection(Ending):
             self._last = value
             if yes(self._predicate(value, self._request), "predicate"):
                 self._end(_COMPLETED)
-        except Exception as error:
-            self._end(None, error)
+        except BaseException as error:
+            self._broke(error)
 
 
 class _OnSource(Ending):
@@ -220,8 +234,8 @@ class _OnSource(Ending):
             assert completion.source is not None, "as above"
             if yes(completion.predicate(completion.source.get(), self._request), "predicate"):
                 self._end(_COMPLETED)
-        except Exception as error:
-            self._end(None, error)
+        except BaseException as error:
+            self._broke(error)
 
 
 def ending_of(

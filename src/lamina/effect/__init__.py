@@ -1,6 +1,6 @@
 """Layers, results and the services that every program needs: the floor that everything stands on."""
 
-from lamina.effect._backend import is_cancelled
+from lamina.effect._backend import is_a_raise, is_cancelled
 from lamina.effect._bind import Bind, bind
 from lamina.effect._call import Compiled
 from lamina.effect._clock import Alarm, Clock, SystemClock
@@ -60,6 +60,7 @@ __all__ = [
     "empty_layer",
     "fallible",
     "handler",
+    "is_a_raise",
     "is_cancelled",
     "layer",
     "log",

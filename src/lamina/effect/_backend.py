@@ -105,3 +105,17 @@ def is_cancelled() -> bool:
         return True
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
+
+
+def is_a_raise(error: BaseException) -> bool:
+    """Tell whether an error of a plain function is the function's own, to be contained where it was called.
+
+    When to use: around an application's function that is no coroutine. Nobody can cancel one, so that a cancel which
+    comes out of it is something of its own, a future's perhaps, and must not cut off whoever called it.
+
+    Example:
+        >>> import asyncio
+        >>> is_a_raise(ValueError()), is_a_raise(asyncio.CancelledError()), is_a_raise(KeyboardInterrupt())
+        (True, True, False)
+    """
+    return isinstance(error, Exception | asyncio.CancelledError)

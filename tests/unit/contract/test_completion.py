@@ -325,6 +325,58 @@ async def test_case_59_a_predicate_that_breaks_harms_its_own_invocation_only() -
     assert host.listeners == 0
 
 
+async def test_case_59_a_predicate_that_is_cancelled_by_itself_harms_its_own_invocation_only() -> None:
+    gone = asyncio.get_running_loop().create_future()
+    gone.cancel()
+    host = Host()
+    bound = base.variant(
+        Rename, "r", completion=when(projection=name_of_model, predicate=lambda value, _: bool(value and gone.result()))
+    ).bind(host)
+    bad = asyncio.create_task(bound.dispatch(Rename("bad")))
+    await spinning(lambda: len(host.sent) == 1)
+    host.become(Model(name="good"))  # and whoever changes the model hears nothing of it
+
+    with pytest.raises(AgentDefect):
+        await asyncio.wait_for(bad, 5)
+    assert host.listeners == 0
+
+
+class Tireless(Host):
+    """Whose stop stops nothing."""
+
+    def observe(self, listener: Callable[[Any], None], /) -> Callable[[], None]:
+        super().observe(listener)
+        return lambda: None
+
+    def subscribe(self, listener: Callable[[], None], /) -> Callable[[], None]:
+        super().subscribe(listener)
+        return lambda: None
+
+
+async def test_nothing_is_asked_after_the_end_though_the_host_goes_on_telling() -> None:
+    clock, asked = VirtualClock(), list[str]()
+
+    def says(of: str) -> bool:
+        asked.append(of)
+        return False
+
+    completions: tuple[Any, ...] = (
+        when(projection=name_of_model, predicate=lambda value, _: says("predicate"), timeout=1),
+        completes(Deleted, correlate=lambda *_: says("correlate"), timeout=1),
+    )
+    for completion in completions:
+        host = Tireless()
+        bound = base.variant(Rename, "r", completion=completion).bind(host, clock=clock)
+        waiting = asyncio.create_task(bound.dispatch(Rename("x")))
+        await spinning(lambda: len(host.sent) == 1)
+        await clock.advance(2)
+        assert isinstance((await waiting).failure(), AgentCompletionTimeoutError)
+        asked.clear()
+        host.become(Model(name="later"))
+        host.happen(Deleted("later"))
+        assert asked == []
+
+
 async def test_a_correlate_that_breaks_harms_its_own_invocation_only() -> None:
     def correlate(request: Delete, result: Deleted, invocation: Invocation) -> bool:
         if request.id == "bad":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeAlias
@@ -179,11 +180,12 @@ async def test_an_update_that_raises_changes_nothing_and_reaches_the_sender() ->
     assert (host.model().count, host.messages) == (1, (Add(1),))
 
 
-async def test_a_listener_that_raises_keeps_nobody_from_hearing() -> None:
+@pytest.mark.parametrize("error", [RuntimeError(), asyncio.CancelledError()])
+async def test_a_listener_that_raises_keeps_nobody_from_hearing(error: BaseException) -> None:
     host, heard = MemoryHost(Counter(), update), list[str]()
 
     def raises() -> None:
-        raise RuntimeError
+        raise error
 
     host.subscribe(raises)
     host.subscribe(lambda: heard.append("changed"))
