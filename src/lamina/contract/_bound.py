@@ -76,6 +76,7 @@ class BoundContract(Surface, Generic[V_co, X_contra]):
             contract.principal,
             ground.host,
             approves=ground.approve is not None,
+            live=True,
         )
         self.contract = contract
         self.host = ground.host
@@ -147,6 +148,8 @@ class BoundContract(Surface, Generic[V_co, X_contra]):
         Raises:
             AgentDefect: A mistake of the application's showed.
         """
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from outside
+            name = f"a {type(name).__name__}"
         variant = self._by_name.get(name)
         call = invocation or Invocation.new(ids=self._ground.ids)
         return await dispatch(self._ground, name[:_LONGEST_NAME], variant, payload, call, decoded=False)

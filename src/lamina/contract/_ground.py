@@ -76,8 +76,9 @@ class Ground:
         name: str = "agent",
     ) -> None:
         self.host: object = host
-        self.model: Callable[[], Any] = host.model
-        self.dispatch: Callable[[Any], object] = host.dispatch
+        # What is missing is told by `check_whole`, with everything else that is.
+        self.model = cast("Callable[[], Any]", getattr(host, "model", None))
+        self.dispatch = cast("Callable[[Any], object]", getattr(host, "dispatch", None))
         self.principal = cast("Callable[[Invocation], object] | None", getattr(host, "principal", None))
         self.subscribe = cast("Callable[[Callable[[], None]], Stop] | None", getattr(host, "subscribe", None))
         self.observe = cast("Callable[[Callable[[object], None]], Stop] | None", getattr(host, "observe", None))
@@ -105,7 +106,13 @@ def yes(answer: object, of: str) -> bool:
 
 
 def check_whole(
-    name: str, variants: tuple[Variant, ...], principal: type[Any] | None, host: object, *, approves: bool
+    name: str,
+    variants: tuple[Variant, ...],
+    principal: type[Any] | None,
+    host: object,
+    *,
+    approves: bool,
+    live: bool = False,
 ) -> None:
     """Check what only a contract as a whole shows, with the host that is to serve it.
 
@@ -115,17 +122,19 @@ def check_whole(
         principal: The class of its principals.
         host: The host, or its class.
         approves: Whether somebody can be asked for approval.
+        live: Whether the host itself is given.
 
     Raises:
         ConstructionError: With everything that is wrong.
     """
     problems = list(duplicates(variants))
-    lines = tuple(_what_the_host_lacks(variants, principal, host))
-    if lines:
-        write = "def observe(self, listener), def subscribe(self, listener) or def principal(self, invocation)"
-        problems.append(
-            Problem("HOST", type(host).__name__ if not isinstance(host, type) else host.__name__, lines, write)
-        )
+    called = host.__name__ if isinstance(host, type) else type(host).__name__
+    if live and isinstance(host, type):
+        problems.append(Problem("HOST", called, ("This is the class of a host, and no host.",), f"{called}(…)"))
+    lacks = list(_what_the_host_lacks(variants, principal, host))
+    if lacks:
+        write = ", ".join(dict.fromkeys(line for _, line in lacks))
+        problems.append(Problem("HOST", called, tuple(why for why, _ in lacks), write))
     asking = [one for one in variants if one.ask is not None]
     if asking and not approves:
         where = tuple(f"{one.name} (needs_approval)  {one.where}" for one in asking)
@@ -146,17 +155,30 @@ def duplicates(variants: tuple[Variant, ...]) -> Iterator[Problem]:
             )
 
 
-def _what_the_host_lacks(variants: tuple[Variant, ...], principal: type[Any] | None, host: object) -> Iterator[str]:
+_METHODS: Final = {
+    "model": "def model(self)",
+    "dispatch": "def dispatch(self, message)",
+    "subscribe": "def subscribe(self, listener)",
+    "observe": "def observe(self, listener)",
+    "principal": "def principal(self, invocation)",
+}
+
+
+def _what_the_host_lacks(
+    variants: tuple[Variant, ...], principal: type[Any] | None, host: object
+) -> Iterator[tuple[str, str]]:
+    """Say what is wrong with a host, each with the line to write."""
     for method in ("model", "dispatch"):
         if not callable(getattr(host, method, None)):
-            yield f"This host has no {method}()."
+            yield f"This host has no {method}().", _METHODS[method]
     for method in ("model", "subscribe", "observe"):
         if inspect.iscoroutinefunction(getattr(host, method, None)):
-            yield f"This host's {method}() is async; it answers at once."
+            yield f"This host's {method}() is async; it answers at once.", _METHODS[method]
     observing = [one.name for one in variants if isinstance(one.completion, MessageCompletion)]
     if observing and not callable(getattr(host, "observe", None)):
         names = ", ".join(f'"{name}"' for name in observing)
-        yield f"This host cannot observe Messages, which {names} needs to report completion. Supply host.observe."
+        why = f"This host cannot observe Messages, which {names} needs to report completion. Supply host.observe."
+        yield why, _METHODS["observe"]
     looking = [
         one.name
         for one in variants
@@ -164,9 +186,8 @@ def _what_the_host_lacks(variants: tuple[Variant, ...], principal: type[Any] | N
     ]
     if looking and not callable(getattr(host, "subscribe", None)):
         names = ", ".join(f'"{name}"' for name in looking)
-        yield (
-            f"This host cannot subscribe to Model changes, which {names} needs to report completion. "
-            "Supply host.subscribe."
-        )
+        why = f"This host cannot subscribe to Model changes, which {names} needs to report completion. "
+        yield f"{why}Supply host.subscribe.", _METHODS["subscribe"]
     if principal is not None and not callable(getattr(host, "principal", None)):
-        yield f"This host cannot tell the principal, a {name_of(principal)}. Supply host.principal."
+        why = f"This host cannot tell the principal, a {name_of(principal)}. Supply host.principal."
+        yield why, _METHODS["principal"]

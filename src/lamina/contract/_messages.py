@@ -30,12 +30,22 @@ def members_of(messages: object) -> tuple[type, ...]:
     """
     is_union = get_origin(messages) in (UnionType, Union)
     members: tuple[object, ...] = get_args(messages) if is_union else (messages,)
-    lines = [f"{name_of(one)} is no attrs class" for one in members if not (isinstance(one, type) and attrs.has(one))]
+    lines = [_why_not(one) for one in members if not (isinstance(one, type) and attrs.has(one))]
     tags = [name_of(one) for one in members]
     lines += [f"two messages have the tag {tag!r}" for tag in dict.fromkeys(tags) if tags.count(tag) > 1]
     if lines:
         raise ConstructionError([Problem("MESSAGES", "the Message union", (*lines, str(caller_where())))])
     return cast("tuple[type, ...]", members)
+
+
+def _why_not(message: object) -> str:
+    origin = get_origin(message)
+    if isinstance(origin, type) and attrs.has(origin):
+        # Its instances are of the generic class, so that none would tell which of its messages it is.
+        whole, arguments = name_of(message), get_args(message)
+        named = "".join(name_of(one).capitalize() for one in arguments if isinstance(one, type))
+        return f"{whole} is no class of its own; write: @attrs.frozen class {origin.__name__}{named}({whole}): ..."
+    return f"{name_of(message)} is no attrs class"
 
 
 def default_name(tag: str) -> str:

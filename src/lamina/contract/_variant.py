@@ -102,6 +102,7 @@ def compile_variant(
             tag,
             where,
             f'Cannot expose "{tag}": "name" is not a valid capability name. Use 1-128 characters of [a-zA-Z0-9_-].',
+            write='name="…"' if name is None else None,
         )
     own = list(_own_mistakes(description, available, execution, needs_approval=needs_approval, approval=approval))
     for called, given in (("available", available), ("authorize", authorize), ("to_message", to_message)):
@@ -228,5 +229,5 @@ def _described(hint: type[Any], subject: str, where: Where) -> Codec[Any]:
         ) from None
 
 
-def _refused(subject: str, where: Where, *lines: str) -> ConstructionError:
-    return ConstructionError([Problem("VARIANT", subject, (*lines, str(where)))])
+def _refused(subject: str, where: Where, *lines: str, write: str | None = None) -> ConstructionError:
+    return ConstructionError([Problem("VARIANT", subject, (*lines, str(where)), write)])

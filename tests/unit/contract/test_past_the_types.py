@@ -7,7 +7,7 @@ import functools
 import gc
 import weakref
 from collections.abc import AsyncIterator, Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import attrs
 import pytest
@@ -17,6 +17,7 @@ from lamina.call import NOBODY, Caller, Invocation, ToolDefect, ToolRejected
 from lamina.contract import (
     AgentAuthorizationError,
     AgentDefect,
+    AgentUnknownCapabilityError,
     Contract,
     Denied,
     MemoryHost,
@@ -111,6 +112,60 @@ def test_a_mistake_is_told_when_it_is_made(make: Callable[[], Any], says: str) -
 def test_a_host_that_would_have_to_be_awaited_is_refused(method: str) -> None:
     with pytest.raises(ConstructionError, match=rf"This host's {method}\(\) is async"):
         BASE.variant(Rename, "d").bind(type("Late", (Host,), {method: no})())
+
+
+@pytest.mark.parametrize("host", [None, object(), 5])
+def test_what_is_no_host_is_told_what_a_host_has(host: Any) -> None:
+    with pytest.raises(ConstructionError) as caught:
+        BASE.variant(Rename, "d", completion=completes(Deleted)).bind(host)
+    (problem,) = caught.value.problems
+    assert problem.lines[:2] == ("This host has no model().", "This host has no dispatch().")
+    assert problem.write == "def model(self), def dispatch(self, message), def observe(self, listener)"
+
+
+def test_the_class_of_a_host_is_no_host() -> None:
+    with pytest.raises(ConstructionError, match="This is the class of a host") as caught:
+        BASE.variant(Rename, "d").bind(Host)
+    assert [problem.write for problem in caught.value.problems] == ["Host(…)"]
+
+
+async def test_a_name_that_is_none_is_unknown() -> None:
+    audit = audit_log()
+    bound = BASE.variant(Rename, "d").bind(Host(), audit=audit)
+    for name in (None, 5, ["rename"], {}):
+        assert isinstance((await bound.dispatch_unknown(name, {})).failure(), AgentUnknownCapabilityError)
+    assert [entry.subject for entry in audit.entries] == ["a NoneType", "a int", "a list", "a dict"]
+
+
+T = TypeVar("T")
+
+
+@attrs.frozen
+class Box(Generic[T]):
+    value: T
+
+
+@attrs.frozen
+class BoxInt(Box[int]): ...
+
+
+async def test_a_generic_message_is_told_how_it_is_one() -> None:
+    with pytest.raises(ConstructionError, match=r"write: @attrs.frozen class BoxInt\(Box\[int\]\): ..."):
+        Contract.of(Model, messages=Box[int] | Rename)
+    host = Host()
+    bound = Contract.of(Model, messages=BoxInt | Rename).variant(BoxInt, "d").bind(host)
+    assert (await bound.dispatch_unknown("box_int", {"value": "text"})).failure().capability == "box_int"
+    await bound.dispatch_unknown("box_int", {"value": 1})
+    assert host.sent == [BoxInt(1)]
+
+
+def test_a_tag_that_makes_no_name_asks_for_one() -> None:
+    letters = attrs.make_class("Größe", {"größe": attrs.field(type=int)}, frozen=True)
+    base: Any = Contract.of(Model, messages=letters)
+    with pytest.raises(ConstructionError, match='write: name="…"'):
+        base.variant(letters, "d")
+    (one,) = base.variant(letters, "d", name="size").messages
+    assert (one.name, one.tag, one.input_schema["required"]) == ("size", "Größe", ["größe"])
 
 
 async def test_a_host_that_gives_nothing_to_end_a_subscription_with_is_sent_nothing() -> None:
