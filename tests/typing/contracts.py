@@ -244,3 +244,31 @@ async def in_app() -> None:
     await bound.dispatch(Create(7))  # ERR
     await bound.dispatch(Create(id="a"))  # ERR
     await bound.dispatch("create")  # ERR
+
+
+# `correlate` is given each message that is named, and no other.
+def of_one(request: Create, result: Created, call: Invocation) -> bool:
+    return result.request_id == call.id
+
+
+def of_two(request: Create, result: Created | FailedCreate, call: Invocation) -> bool:
+    return result.request_id == call.id
+
+
+def of_five(request: Create, result: Message, call: Invocation) -> bool:
+    return result == request
+
+
+base.variant(Create, "c", completion=completes(Created, correlate=of_one))
+base.variant(Create, "c", completion=completes(Created, FailedCreate, correlate=of_two))
+base.variant(Create, "c", completion=completes(Created, failure=FailedCreate, correlate=of_two))
+base.variant(
+    Create, "c", completion=completes(Create, Created, Delete, failure=(Clear, FailedCreate), correlate=of_five)
+)
+base.variant(Create, "c", completion=completes(Created, FailedCreate, correlate=of_one))  # ERR
+base.variant(Create, "c", completion=completes(Created, failure=FailedCreate, correlate=of_one))  # ERR
+base.variant(Create, "c", completion=completes(Created, FailedCreate, Clear, correlate=of_two))  # ERR
+base.variant(Create, "c", completion=completes(Created, failure=(Clear, FailedCreate), correlate=of_two))  # ERR
+base.variant(Create, "c", completion=completes(Created, Delete, correlate=lambda q, result, c: result.id == ""))  # ERR
+completes(Created, Delete, Clear, FailedCreate)  # ERR
+completes(Created, failure=(Clear, FailedCreate, Delete))  # ERR

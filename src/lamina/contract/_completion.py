@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Never, TypeVar, cast, overload
 
 import attrs
 
@@ -26,6 +26,8 @@ I_contra = TypeVar("I_contra", contravariant=True)
 
 DEFAULT_TIMEOUT = 30.0
 """Seconds that an operation may take, from the moment in which the host is called."""
+NONE = cast("type[Never]", ...)
+"""A message that is left out: to the types it adds nothing to what `correlate` is given."""
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -69,95 +71,28 @@ class StateCompletion(Completion[M_contra, I_contra]):
     predicate: Callable[[Any, Any], bool]
 
 
-# fmt: off  - one overload a line reads as the table that it is
 @overload
 def completes(
     success: type[S],
+    second: type[S2] = NONE,
+    third: type[S3] = NONE,
     /,
     *,
-    correlate: Callable[[I, S, Invocation], bool] | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
-) -> Completion[object, I]: ...
-@overload
-def completes(
-    success: type[S],
-    /,
-    *,
-    failure: type[F],
-    correlate: Callable[[I, S | F, Invocation], bool] | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
-) -> Completion[object, I]: ...
-@overload
-def completes(
-    success: type[S],
-    /,
-    *,
-    failure: tuple[type[F], type[F2]],
-    correlate: Callable[[I, S | F | F2, Invocation], bool] | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
-) -> Completion[object, I]: ...
-@overload
-def completes(
-    success: type[S],
-    second: type[S2],
-    /,
-    *,
-    correlate: Callable[[I, S | S2, Invocation], bool] | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
-) -> Completion[object, I]: ...
-@overload
-def completes(
-    success: type[S],
-    second: type[S2],
-    /,
-    *,
-    failure: type[F],
-    correlate: Callable[[I, S | S2 | F, Invocation], bool] | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
-) -> Completion[object, I]: ...
-@overload
-def completes(
-    success: type[S],
-    second: type[S2],
-    /,
-    *,
-    failure: tuple[type[F], type[F2]],
-    correlate: Callable[[I, S | S2 | F | F2, Invocation], bool] | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
-) -> Completion[object, I]: ...
-@overload
-def completes(
-    success: type[S],
-    second: type[S2],
-    third: type[S3],
-    /,
-    *,
-    correlate: Callable[[I, S | S2 | S3, Invocation], bool] | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
-) -> Completion[object, I]: ...
-@overload
-def completes(
-    success: type[S],
-    second: type[S2],
-    third: type[S3],
-    /,
-    *,
-    failure: type[F],
+    failure: type[F] = NONE,
     correlate: Callable[[I, S | S2 | S3 | F, Invocation], bool] | None = None,
     timeout: float = DEFAULT_TIMEOUT,
 ) -> Completion[object, I]: ...
 @overload
 def completes(
     success: type[S],
-    second: type[S2],
-    third: type[S3],
+    second: type[S2] = NONE,
+    third: type[S3] = NONE,
     /,
     *,
     failure: tuple[type[F], type[F2]],
     correlate: Callable[[I, S | S2 | S3 | F | F2, Invocation], bool] | None = None,
     timeout: float = DEFAULT_TIMEOUT,
 ) -> Completion[object, I]: ...
-# fmt: on
 def completes(
     *success: type[Any],  # Any: the overloads type the classes
     failure: type[Any] | tuple[type[Any], ...] = (),
