@@ -11,7 +11,7 @@ from lamina.contract._completion import (
     completes,
     when,
 )
-from lamina.contract._contract import Contract, DeclaredResource
+from lamina.contract._contract import Contract
 from lamina.contract._describe import CompletionInfo, MessageInfo, Wiring
 from lamina.contract._errors import (
     AgentApprovalError,
@@ -29,6 +29,7 @@ from lamina.contract._errors import (
 )
 from lamina.contract._ground import Ground
 from lamina.contract._projection import Projection, Reading, compose, pick, struct
+from lamina.contract._resource import DeclaredResource
 from lamina.contract._values import (
     Answer,
     At,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Collection
+from typing import Any, Generic, TypeVar
 
 from lamina.contract._messages import members_of
 from lamina.effect import ConstructionError, Problem, caller_where, name_of
@@ -96,6 +96,22 @@ class MessageSet(Generic[V]):
             ConstructionError: The class is no message of the union.
         """
         return MessageSet(self.union, self.name, (*self.messages, _checked(message, self.union, self.name)))
+
+
+def check_subset(messages: MessageSet[Any], union: tuple[type, ...], described: Collection[type]) -> None:
+    """Check that a set is of an application's messages, and that each of them is described, and nothing else.
+
+    Raises:
+        ConstructionError: It is not.
+    """
+    lines: list[str] = []
+    if messages.union != union:
+        lines.append("Contract.subset: the subset belongs to a different application")
+    else:
+        lines += [f'"{one.__name__}" has no description' for one in messages.messages if one not in described]
+        lines += [f'"{name_of(one)}" is not in the subset' for one in described if one not in messages.messages]
+    if lines:
+        raise ConstructionError([Problem("MESSAGES", f'set "{messages.name}"', (*lines, str(caller_where())))])
 
 
 def _checked(message: type[W], union: tuple[type, ...], name: str) -> type[W]:

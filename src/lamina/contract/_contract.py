@@ -10,11 +10,11 @@ import attrs
 from lamina.approval import Approval, Ask
 from lamina.audit import Audit
 from lamina.call import ExecutionClass
-from lamina.contract._action import Action, MessageSet
-from lamina.contract._completion import Completion
+from lamina.contract._action import Action, MessageSet, check_subset
 from lamina.contract._ground import Ground, duplicates
 from lamina.contract._messages import NAME, members_of
-from lamina.contract._projection import Projection, Reading, struct
+from lamina.contract._projection import Projection, Reading
+from lamina.contract._resource import DeclaredResource, declared_resource
 from lamina.contract._values import At, Attempt, Authorized
 from lamina.contract._variant import Variant, compile_variant
 from lamina.contract.port import Host, HostWithPrincipal
@@ -36,8 +36,11 @@ from lamina.telemetry import Telemetry
 from lamina.tools import Toolkit
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from lamina.contract._bound import BoundContract
     from lamina.contract._describe import MessageInfo, Wiring
+    from lamina.contract._keywords import VariantKeywords
 
 In = TypeVar("In", covariant=True)
 M = TypeVar("M")
@@ -49,21 +52,6 @@ I = TypeVar("I")  # noqa: E741 - the input
 T = TypeVar("T")
 P2 = TypeVar("P2")
 H = TypeVar("H")
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class DeclaredResource:
-    """A named read-only projection.
-
-    Attributes:
-        name: Its name.
-        description: What it is.
-        reading: The projection, ready to be read.
-    """
-
-    name: str
-    description: str
-    reading: Reading
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
@@ -188,12 +176,8 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
         message: type[W],
         description: str,
         *,
-        name: str | None = None,
-        available: Callable[[M], bool] | None = None,
-        authorize: Callable[[Attempt[W, M, P]], Authorized] | None = None,
-        completion: Completion[M, W] | None = None,
-        execution: ExecutionClass = "uncertain",
         needs_approval: Literal[False] = False,
+        **options: Unpack[VariantKeywords[W, M, P]],
     ) -> Contract[M, P, V | W, X | W, In]: ...
     @overload
     def variant(
@@ -201,13 +185,9 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
         message: type[W],
         description: str,
         *,
-        name: str | None = None,
-        available: Callable[[M], bool] | None = None,
-        authorize: Callable[[Attempt[W, M, P]], Authorized] | None = None,
-        completion: Completion[M, W] | None = None,
-        execution: ExecutionClass = "uncertain",
         needs_approval: Literal[True],
         approval: Ask[W] | None = None,
+        **options: Unpack[VariantKeywords[W, M, P]],
     ) -> Contract[M, P, V | W, X | W, In | Approval]: ...
     @overload
     def variant(
@@ -217,12 +197,8 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
         *,
         input: type[I],
         to_message: Callable[[I, At[M, P]], W],
-        name: str | None = None,
-        available: Callable[[M], bool] | None = None,
-        authorize: Callable[[Attempt[I, M, P]], Authorized] | None = None,
-        completion: Completion[M, I] | None = None,
-        execution: ExecutionClass = "uncertain",
         needs_approval: Literal[False] = False,
+        **options: Unpack[VariantKeywords[I, M, P]],
     ) -> Contract[M, P, V | W, X | I, In]: ...
     @overload
     def variant(
@@ -232,13 +208,9 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
         *,
         input: type[I],
         to_message: Callable[[I, At[M, P]], W],
-        name: str | None = None,
-        available: Callable[[M], bool] | None = None,
-        authorize: Callable[[Attempt[I, M, P]], Authorized] | None = None,
-        completion: Completion[M, I] | None = None,
-        execution: ExecutionClass = "uncertain",
         needs_approval: Literal[True],
         approval: Ask[I] | None = None,
+        **options: Unpack[VariantKeywords[I, M, P]],
     ) -> Contract[M, P, V | W, X | I, In | Approval]: ...
     def variant(
         self,
@@ -247,13 +219,9 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
         *,
         input: type[Any] | None = None,  # noqa: A002 - what the seed calls it
         to_message: Callable[[Any, Any], Any] | None = None,
-        name: str | None = None,
-        available: Callable[[Any], bool] | None = None,
-        authorize: Callable[[Any], Authorized] | None = None,
-        completion: Completion[Any, Any] | None = None,
-        execution: ExecutionClass = "uncertain",
         needs_approval: bool = False,
         approval: Ask[Any] | None = None,
+        **options: Unpack[VariantKeywords[Any, Any, Any]],
     ) -> Contract[Any, Any, Any, Any, Any]:
         """Expose a message.
 
@@ -265,13 +233,9 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
             description: What agents read.
             input: What agents give instead of the message's own fields; together with `to_message`.
             to_message: `(input, at) -> message`, where `at` has the snapshot, the principal and the invocation.
-            name: What agents call it; the tag, in lower case, without it.
-            available: Whether it is offered in a model. It is asked before the input is decoded.
-            authorize: Whether an attempt may go on: true, false, `Denied(reason)`, or a `Result` of one; may be async.
-            completion: What ends the operation, by `completes` or `when`; without it, sending is all.
-            execution: What doing it twice would do.
             needs_approval: Whether somebody has to say yes; the contract then needs `Approval`.
             approval: What that person is shown.
+            options: Its name, its rules and what ends it; `VariantKeywords` has them one by one.
 
         Raises:
             ConstructionError: What is wrong with the variant by itself.
@@ -283,13 +247,9 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
             description,
             input=input,
             to_message=to_message,
-            name=name,
-            available=available,
-            authorize=authorize,
-            completion=completion,
-            execution=execution,
             needs_approval=needs_approval,
             approval=approval,
+            **options,
         )
         return self._with(made)
 
@@ -348,14 +308,7 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
             ConstructionError: The set belongs to another application, a message has no description, or what is wrong
                 with a variant by itself.
         """
-        lines: list[str] = []
-        if messages.union != self.union:
-            lines.append("Contract.subset: the subset belongs to a different application")
-        else:
-            lines += [f'"{one.__name__}" has no description' for one in messages.messages if one not in descriptions]
-            lines += [f'"{name_of(one)}" is not in the subset' for one in descriptions if one not in messages.messages]
-        if lines:
-            raise ConstructionError([Problem("MESSAGES", f'set "{messages.name}"', (*lines, str(caller_where())))])
+        check_subset(messages, self.union, descriptions)
         return self._with(
             *(
                 compile_variant(self.model, self.union, one, descriptions[one], available=available)
@@ -384,17 +337,7 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
         Raises:
             ConstructionError: The name is no good or taken, or the type has no codec.
         """
-        lines: list[str] = []
-        if not isinstance(name, str) or not NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types
-            lines.append("a resource's name has 1 to 128 letters, digits, _ or -")
-        if not callable(read):
-            lines.append("read is a function of the model")
-        if any(one.name == name for one in self.declared):
-            lines.append(f'Duplicate agent resource name "{name}"')
-        if lines:
-            raise ConstructionError([Problem("RESOURCE", str(name)[:128], (*lines, str(caller_where())))])
-        reading = struct(self.model, schema, read, observes=observes).reading(self.model)
-        made = DeclaredResource(name=name, description=description, reading=reading)
+        made = declared_resource(self.model, name, description, schema, read, observes, self.declared)
         return attrs.evolve(self, declared=(*self.declared, made))
 
     @property

@@ -81,7 +81,6 @@ def compile_variant(
     execution: ExecutionClass = "uncertain",
     needs_approval: bool = False,
     approval: Ask[Any] | None = None,
-    action: bool = False,
 ) -> Variant:
     """Check a variant by itself, and compile it.
 
