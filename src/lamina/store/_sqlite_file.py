@@ -70,8 +70,20 @@ class SqliteFile:
         connection.execute("PRAGMA query_only = ON")
         return connection
 
+    def identity(self) -> tuple[int, int] | None:
+        """Tell which file the path names now; None where it names none, or none that can be told."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=self.busy_timeout, isolation_level=None, cached_statements=256)
+        # Only `_make` makes a file: one that is gone must not come back as an empty one.
+        place = self.path if self.path == MEMORY else f"{Path(self.path).as_uri()}?mode=rw"
+        connection = sqlite3.connect(
+            place, timeout=self.busy_timeout, isolation_level=None, cached_statements=256, uri=True
+        )
         try:
             connection.execute("PRAGMA foreign_keys = ON")
         except BaseException:

@@ -72,6 +72,8 @@ class Writer:
         self._closed = False
         self._stopped = False
         self._corrupt = False
+        self._moved = False
+        self._identity: tuple[int, int] | None = None
 
     async def open(self) -> Result[None, StoreError]:
         """Start the thread, and give what came of opening the database."""
@@ -147,6 +149,7 @@ class Writer:
                 self._answer = Failure(opened.failure())
                 return
             connection = opened.unwrap()
+            self._identity = self._file.identity()
             self._loop.post(self._opened.set)
             while jobs := self._take():
                 self._carry_out(connection, [job for job in jobs if not job.abandoned])
@@ -192,13 +195,24 @@ class Writer:
             return
         if self._corrupt:  # writing on into a damaged file would damage what is still good
             outcomes: list[Outcome] = [Failure(StoreCorrupt())] * len(jobs)
+        elif self._moved:
+            outcomes = [Failure(StoreUnavailable("missing"))] * len(jobs)
         else:
             outcomes = commit(connection, [job.statements for job in jobs])
+            if self._file.identity() != self._identity:
+                outcomes = self._not_there(outcomes)
         for job, outcome in zip(jobs, outcomes, strict=True):
             job.outcome = outcome
             # Most succeed, which is quick to see; to see that one is no `Failure`, an abstract class, is not.
             if not isinstance(outcome, Success | StatementError):
                 self._corrupt |= isinstance(outcome.failure(), StoreCorrupt)
+
+    def _not_there(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Take back what was committed into a file that its path names no more: whoever opens that finds another."""
+        self._moved = True
+        log().error("the store's file was moved, replaced or deleted while it was open", database="sqlite")
+        doubtful = Failure(StoreUnavailable("missing", in_doubt=True))
+        return [doubtful if isinstance(outcome, Success) else outcome for outcome in outcomes]
 
     def _over(self) -> None:
         """In the loop: nothing is written any more, and nobody is left waiting."""

@@ -8,8 +8,9 @@ from typing import Never
 
 from returns.result import Failure, Result, Success
 
-from lamina.effect import ConstructionError, Layer, Problem, attempt, caller_where
+from lamina.effect import ConstructionError, Layer, Problem, attempt, caller_where, log
 from lamina.store._check import check_unit
+from lamina.store._forked import held, is_inherited
 from lamina.store._post import Loop
 from lamina.store._readers import Query, Readers
 from lamina.store._sqlite_file import SqliteFile
@@ -21,6 +22,7 @@ from lamina.store.port import (
     StatementError,
     Store,
     StoreError,
+    StoreUnavailable,
     Unmet,
     Value,
     ValueRefused,
@@ -80,6 +82,11 @@ def sqlite_store(
     A write is on the disk when it is answered: write-ahead log, `synchronous=FULL`. Writes that wait for the disk at
     the same time share one commit, which costs a single writer nothing, and makes fifty about thirty times as fast.
 
+    The file stays where it is while it is open: a store whose file was moved, replaced or deleted writes no more. A
+    process that was forked while its parent had the file open cannot open it, for SQLite's locks do not survive a fork;
+    start such processes before, or by `spawn`. Nothing else in the process may open the file while it is open: whoever
+    closes it takes SQLite's locks on it away.
+
     Args:
         path: The file; it is made, for its owner only, where it is missing. Its folder has to be there, on a disk of
             this machine.
@@ -108,16 +115,21 @@ def sqlite_store(
     file = SqliteFile(os.path.abspath(place), busy_timeout)
 
     async def sqlite() -> AsyncIterator[Result[Store, StoreError]]:
-        loop = Loop()
-        writer = Writer(file, loop, group=group, limit=queue)
-        opened = await writer.open()
-        if isinstance(opened, Failure):
-            yield Failure(opened.failure())
+        if is_inherited(file.path):
+            log().error("the process that this one was forked from had the store open", database="sqlite")
+            yield Failure(StoreUnavailable("refused"))
             return
-        store = SqliteStore(loop, writer, Readers(file, loop, threads=readers))
-        try:
-            yield Success(store)
-        finally:
-            await store.close()
+        with held(file.path):
+            loop = Loop()
+            writer = Writer(file, loop, group=group, limit=queue)
+            opened = await writer.open()
+            if isinstance(opened, Failure):
+                yield Failure(opened.failure())
+                return
+            store = SqliteStore(loop, writer, Readers(file, loop, threads=readers))
+            try:
+                yield Success(store)
+            finally:
+                await store.close()
 
     return attempt(sqlite)

@@ -5,6 +5,7 @@ import gc
 import os
 import sqlite3
 import stat
+import subprocess
 import sys
 import threading
 from collections import Counter
@@ -389,6 +390,80 @@ async def several_when(tmp_path: Path, executed: Executed, at: str, code: int, *
         assert sorted(await ids(store)) == sorted(expected)
         assert await store.write(start("after")) == Success(((),)), "it does not go on"
     return answers
+
+
+# --- a file that does not stay ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+async def test_nothing_is_called_committed_that_nobody_would_find(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "store.db"
+    async with opened(sqlite_store(path)) as store:
+        assert await store.write(start("before")) == Success(((),))
+        for name in ("store.db", "store.db-wal", "store.db-shm"):
+            file = tmp_path / name
+            file.unlink() if how == "deleted" else file.rename(tmp_path / f"old {name}")
+        if how == "replaced":
+            path.touch()
+        assert await store.write(start("a"), start("a")) == Failure(Unmet(1))
+        assert await store.write(start("b")) == Failure(StoreUnavailable("missing"))
+        if how != "replaced":
+            assert await store.read("SELECT 1 FROM conversation") == Failure(StoreUnavailable("missing"))
+            assert not path.exists(), "a reader has made an empty one"
+
+
+async def test_a_commit_into_a_file_that_was_moved_meanwhile_is_in_doubt(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    async with opened(sqlite_store(path)) as store:
+        path.rename(tmp_path / "other.db")
+        assert await store.write(start("a")) == Failure(StoreUnavailable("missing", in_doubt=True))
+        assert await store.write(start("b")) == Failure(StoreUnavailable("missing"))
+        (tmp_path / "other.db").rename(path)
+
+
+async def test_a_path_may_hold_what_an_address_may_not(tmp_path: Path) -> None:
+    folder = tmp_path / "50% of #1?mode=memory&a=b \u2603"
+    folder.mkdir()
+    async with opened(sqlite_store(folder / "a?b#c%41.db")) as store:
+        await store.write(start("a"))
+        assert await ids(store) == ["a"]
+        assert (folder / "a?b#c%41.db").exists()
+
+
+FORKING = """
+import asyncio, os, sys
+from lamina.runtime import try_build
+from lamina.store import sqlite_store
+
+async def open_(path):
+    async with try_build(sqlite_store(path)) as built:
+        return str(built)
+
+async def main(path, other):
+    async with try_build(sqlite_store(path)):
+        if not (child := os.fork()):
+            asyncio._set_running_loop(None)
+            print(asyncio.run(open_(path)), asyncio.run(open_(other)), sep="\\n", flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+    if not (child := os.fork()):
+        asyncio._set_running_loop(None)
+        print(asyncio.run(open_(path)), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_does_not_open_what_its_parent_has_open(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKING, str(tmp_path / "a.db"), str(tmp_path / "b.db")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50)
+    first, second, third = done.stdout.splitlines()
+    assert first == "<Failure: The store cannot be used: refused.>", "it would rely on locks that nobody holds"
+    assert "Success" in second
+    assert "Success" in third, "what the parent had closed by then is not refused"
 
 
 # --- cancellation and the end ---------------------------------------------------------------------------------------
