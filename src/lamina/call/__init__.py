@@ -12,6 +12,7 @@ from lamina.call._authorize import (
     AuthorizationRequest,
     NotAllowed,
     check_authorized,
+    check_own_authorized,
 )
 from lamina.call._available import check_available
 from lamina.call._bound import DEFAULT_RESULT_BYTES, SMALLEST_RESULT_BYTES, bound
@@ -130,6 +131,7 @@ __all__ = [
     "bound",
     "check_authorized",
     "check_available",
+    "check_own_authorized",
     "decode",
     "encode",
     "interrupted",

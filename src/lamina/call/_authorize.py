@@ -76,3 +76,24 @@ async def check_authorized(
     if isinstance(answer, Allowed):
         return None
     return ToolRejected("unauthorized", str(answer.reason)[:LONGEST_REASON] if isinstance(answer, NotAllowed) else "")
+
+
+async def check_own_authorized(
+    ask: Callable[[object], Awaitable[object]], given: object, name: str
+) -> ToolRejected | None:
+    """Ask a capability's own `authorize`, after the host's policy; one that breaks refuses.
+
+    Args:
+        ask: Takes the decoded input, and answers None or why not.
+        given: The input.
+        name: The capability, for the log.
+
+    Returns:
+        None where the call may pass, else why it may not.
+    """
+    try:
+        answer = await ask(given)
+    except Exception:
+        log().exception("a capability's own authorize broke; the call is refused", capability=name)
+        return ToolRejected("unauthorized")
+    return answer if answer is None or isinstance(answer, ToolRejected) else ToolRejected("unauthorized")

@@ -445,8 +445,9 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
     def toolkit(self, host: type[H], *, audit: Audit | None = None) -> Toolkit[In | H]:
         """Make the contract an agent's toolkit: each capability a tool, over a host that a layer offers.
 
-        A call takes a fresh snapshot when its body starts, and is checked for availability and authorization on it,
-        whatever the batch before it has changed.
+        A call is checked for availability and authorization before anybody is asked to approve it. It takes a fresh
+        snapshot when its body starts, and is checked on that again, whatever has changed meanwhile. It uses the
+        `Clock`, `Ids` and `Secrets` of the runtime that it runs in.
 
         Args:
             host: The application's own class of hosts: the service that the tools need.

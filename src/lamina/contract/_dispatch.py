@@ -13,50 +13,29 @@ from typing import Any, Final, cast
 import anyio
 from returns.result import Failure, Result, Success
 
-from lamina.audit import NOT_RESOLVED, Audit, Decision, record_dispatch
+from lamina.audit import Audit, Decision, record_dispatch
 from lamina.call import Caller, Invocation, NoCaller
+from lamina.contract._admit import Track, admit
 from lamina.contract._approve import approve
 from lamina.contract._errors import (
-    AgentAuthorizationError,
     AgentCancelledError,
-    AgentCapabilityUnavailableError,
     AgentCompletionTimeoutError,
     AgentDefect,
-    AgentInvalidInputError,
     AgentUnknownCapabilityError,
     Delivery,
     DispatchError,
 )
-from lamina.contract._ground import Ground, yes
-from lamina.contract._values import At, Attempt, Denied, Dispatched
+from lamina.contract._ground import Ground
+from lamina.contract._values import At, Dispatched
 from lamina.contract._variant import Variant
 from lamina.contract._waiting import CutOff, Wait, ending_of
-from lamina.effect import is_cancelled, log, message_of, tag_of
+from lamina.effect import is_cancelled, log, tag_of
 from lamina.schema import JsonValue
 from lamina.telemetry import Watched, observing, operation
 
-LONGEST_REASON: Final = 2_048
-"""Characters of what an `authorize` says: it goes to the caller."""
 _NOBODY: Final = NoCaller()
 _OPERATION: Final = operation("Agent.dispatch", names=("capability", "transport", "invocation"))
 _DECISIONS: Final[dict[Delivery, Decision]] = {"none": "refused", "attempted": "unknown", "sent": "dispatched"}
-
-
-class Track:
-    """How far an attempt got, for whoever records it.
-
-    Attributes:
-        delivery: How far its message got.
-        principal: On whose behalf it is; `NOT_RESOLVED` until it is known.
-        input: The input in JSON, for an audit that keeps inputs.
-    """
-
-    __slots__ = ("delivery", "input", "principal")
-
-    def __init__(self, given: object) -> None:
-        self.delivery: Delivery = "none"
-        self.principal: object = NOT_RESOLVED
-        self.input: object = given
 
 
 async def dispatch(
@@ -89,6 +68,50 @@ async def dispatch(
         with observing(ground.telemetry, secrets=ground.secrets, clock=ground.clock):
             return await _attempt(ground, name, variant, given, invocation, decoded=decoded, asked=asked, caller=caller)
     return await _attempt(ground, name, variant, given, invocation, decoded=decoded, asked=asked, caller=caller)
+
+
+async def check(ground: Ground, variant: Variant, given: object, invocation: Invocation) -> DispatchError | None:
+    """Say whether an attempt would be refused, before anybody is asked for approval: steps 1 to 4, on one snapshot.
+
+    A refusal is an attempt like any other, in audit and telemetry; what may pass is none yet.
+
+    Args:
+        ground: What it runs over.
+        variant: What is attempted.
+        given: An instance of the input's class.
+        invocation: The attempt.
+
+    Raises:
+        AgentDefect: A mistake of the application's showed.
+    """
+    track, wait = Track(given), Wait(None)
+    refused: DispatchError | None = None
+    outcome: str | None = "interrupted"
+    try:
+        try:
+            admitted = await admit(ground, variant.name, variant, given, invocation, track, wait, decoded=True)
+        except Exception as error:
+            outcome = "AgentDefect"
+            raise AgentDefect(variant.name) from error
+        except anyio.get_cancelled_exc_class() as error:
+            if is_cancelled():
+                raise
+            outcome = "AgentDefect"
+            raise AgentDefect(variant.name) from error
+        if isinstance(admitted, Failure):
+            refused = admitted.failure()
+        outcome = None if refused is None else tag_of(refused)
+        return refused
+    finally:
+        if outcome is not None:
+            with _begin(variant.name, invocation) as watched:
+                if refused is not None:
+                    watched.returned(Failure(refused))
+                elif outcome == "AgentDefect":
+                    watched.ended("defect", outcome)
+                else:
+                    watched.ended(None)
+            _record(ground, variant.name, variant, invocation, track, outcome, decoded=True)
 
 
 async def _attempt(
@@ -127,21 +150,37 @@ async def _attempt(
                 watched.ended("failure", "AgentCompletionFailed")
             return answered
     finally:
-        if audit is not None:
-            kept = track.input if audit.inputs else None
-            record_dispatch(
-                audit,
-                capability=name,
-                tag=None if variant is None else variant.tag,
-                decision=_DECISIONS[track.delivery],
-                outcome=outcome,
-                invocation=invocation.id,
-                transport=invocation.transport,
-                request=invocation.request,
-                principal=track.principal,
-                input=_kept(ground, audit, kept) if decoded and kept is not None else kept,
-                clock=ground.clock,
-            )
+        _record(ground, name, variant, invocation, track, outcome, decoded=decoded)
+
+
+def _record(
+    ground: Ground,
+    name: str,
+    variant: Variant | None,
+    invocation: Invocation,
+    track: Track,
+    outcome: str,
+    *,
+    decoded: bool,
+) -> None:
+    """Keep an entry of an attempt, where there is an audit."""
+    audit = ground.audit
+    if audit is None:
+        return
+    kept = track.input if audit.inputs else None
+    record_dispatch(
+        audit,
+        capability=name,
+        tag=None if variant is None else variant.tag,
+        decision=_DECISIONS[track.delivery],
+        outcome=outcome,
+        invocation=invocation.id,
+        transport=invocation.transport,
+        request=invocation.request,
+        principal=track.principal,
+        input=_kept(ground, audit, kept) if decoded and kept is not None else kept,
+        clock=ground.clock,
+    )
 
 
 def _kept(ground: Ground, audit: Audit, given: object) -> object:
@@ -179,42 +218,15 @@ async def _steps(
     asked: bool,
     caller: Caller,
 ) -> Result[Dispatched[Any], DispatchError]:
-    signal = invocation.signal
     # 1. Resolve. Neither an unknown capability nor an aborted call reads the model.
     if variant is None:
         return Failure(AgentUnknownCapabilityError(name))
-    if signal is not None and signal.aborted:
-        return Failure(AgentCancelledError(name))
-    model = ground.model()
-    # 2. Available: before decoding, so that a refusal tells nothing of the schema or of what the caller may do.
-    if variant.available is not None and not yes(variant.available(model), "available"):
-        return Failure(AgentCapabilityUnavailableError(name, variant.tag))
-    # 3. Decode. An instance is held to its class as strictly as JSON is.
-    input_: Any = given
-    if decoded:
-        encoded = variant.input.encode(given)
-        if isinstance(encoded, Failure):
-            return Failure(AgentInvalidInputError(name, variant.tag, encoded.failure()))
-        track.input = encoded.unwrap()
-    else:
-        read = variant.input.decode(given)
-        if isinstance(read, Failure):
-            return Failure(AgentInvalidInputError(name, variant.tag, read.failure()))
-        input_ = read.unwrap()
-    wait = Wait(signal)
+    wait = Wait(invocation.signal)
     try:
-        # 4. Authorize.
-        principal = None
-        if ground.principal is not None:
-            found = ground.principal(invocation)
-            principal = await wait.until(found) if inspect.isawaitable(found) else found
-        track.principal = principal
-        if variant.authorize is not None:
-            attempt = Attempt(input_, model, principal, invocation.transport, invocation)
-            answer = variant.authorize(attempt)
-            refused = _refusal(name, variant, await wait.until(answer) if inspect.isawaitable(answer) else answer)
-            if refused is not None:
-                return Failure(refused)
+        admitted = await admit(ground, name, variant, given, invocation, track, wait, decoded=decoded)
+        if isinstance(admitted, Failure):
+            return Failure(admitted.failure())
+        input_, at = admitted.unwrap()
         if variant.ask is not None and not asked:
             denied = await approve(ground, variant, input_, invocation, caller, wait)
             if denied is not None:
@@ -222,30 +234,12 @@ async def _steps(
         if wait.why is not None:
             return Failure(AgentCancelledError(name))
         # 5. Construct and send.
-        message = input_ if variant.to_message is None else _made(variant, input_, At(model, principal, invocation))
+        message = input_ if variant.to_message is None else _made(variant, input_, at)
         return await _send(ground, name, variant, input_, message, invocation, track, wait)
     except CutOff:
         return Failure(_cut_off(name, variant, invocation, track, wait))
     finally:
         wait.close()
-
-
-def _refusal(name: str, variant: Variant, answer: object) -> AgentAuthorizationError | None:
-    reason: object = ""
-    if isinstance(answer, Success):
-        answer = cast("Success[object]", answer).unwrap()
-    if isinstance(answer, Failure):
-        answer = cast("Failure[object]", answer).failure()
-        if isinstance(answer, AgentAuthorizationError):
-            return AgentAuthorizationError(answer.capability, answer.tag, answer.reason[:LONGEST_REASON])
-        reason = answer.reason if isinstance(answer, Denied) else message_of(answer)
-    elif answer is True:
-        return None
-    elif isinstance(answer, Denied):
-        reason = answer.reason
-    elif answer is not False:
-        raise TypeError(f'authorize of "{variant.name}" answered with neither a bool nor Denied')
-    return AgentAuthorizationError(name, variant.tag, str(reason)[:LONGEST_REASON])
 
 
 def _made(variant: Variant, given: object, at: At[Any, Any]) -> object:

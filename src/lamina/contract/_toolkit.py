@@ -9,14 +9,15 @@ from weakref import WeakSet
 from returns.result import Failure, Result, Success
 
 from lamina.audit import Audit
-from lamina.call import Invocation
+from lamina.call import Invocation, ToolRejected
 from lamina.contract._contract import AnyContract
-from lamina.contract._dispatch import dispatch, payload_of
-from lamina.contract._errors import AgentCompletionFailed, DispatchError, wire
-from lamina.contract._ground import Ground, check_whole
+from lamina.contract._dispatch import check, dispatch, payload_of
+from lamina.contract._errors import AgentCapabilityUnavailableError, AgentCompletionFailed, DispatchError, wire
+from lamina.contract._ground import Ground, check_whole, yes
 from lamina.contract._variant import Variant
-from lamina.effect import ConstructionError, Need, Problem
+from lamina.effect import Clock, ConstructionError, Ids, Need, Problem, message_of
 from lamina.model import ToolSpec
+from lamina.redaction import Secrets
 from lamina.schema import Codec, JsonValue, Mismatch, codec
 from lamina.tools import Tool, Toolkit
 
@@ -50,9 +51,18 @@ class _Grounds:
     None is kept: two hosts may be equal and are not the same, and a ground that is kept holds a host that is over.
     """
 
-    def __init__(self, contract: AnyContract, audit: Audit | None) -> None:
+    def __init__(
+        self,
+        contract: AnyContract,
+        audit: Audit | None,
+        value: Callable[[object], object | None] = lambda key: None,
+    ) -> None:
         self._contract = contract
         self._audit = audit
+        clock, ids, secrets = value(Clock), value(Ids), value(Secrets)
+        self._clock = clock if isinstance(clock, Clock) else None
+        self.ids = ids if isinstance(ids, Ids) else None
+        self._secrets = secrets if isinstance(secrets, Secrets) else None
         self._checked: WeakSet[type[object]] = WeakSet()
 
     def of(self, host: Any) -> Ground:  # Any: the contract's typing has said what it is
@@ -61,7 +71,13 @@ class _Grounds:
         if kind not in self._checked:
             check_whole(contract.name, contract.variants, contract.principal, host, approves=True)
             self._checked.add(kind)
-        return Ground(host, audit=self._audit, name=contract.name)
+        return Ground(
+            host, audit=self._audit, clock=self._clock, ids=self.ids, secrets=self._secrets, name=contract.name
+        )
+
+    def among(self, value: Callable[[object], object | None]) -> _Grounds:
+        """Make grounds with what a runtime offers."""
+        return _Grounds(self._contract, self._audit, value)
 
 
 def toolkit_of(contract: AnyContract, host: type[Any], audit: Audit | None) -> Toolkit[Any]:
@@ -76,9 +92,9 @@ def toolkit_of(contract: AnyContract, host: type[Any], audit: Audit | None) -> T
     return Toolkit([_tool(one, host, grounds) for one in contract.variants])
 
 
-def _tool(variant: Variant, host: type[Any], grounds: _Grounds) -> Tool[Any, Any, Any]:
+def _tool(variant: Variant, host: type[Any], grounds: _Grounds, *, equipped: bool = False) -> Tool[Any, Any, Any]:
     async def handler(given: object, live: object) -> Result[JsonValue, DispatchError | AgentCompletionFailed]:
-        call = Invocation.new("agent")
+        call = Invocation.new("agent", ids=grounds.ids)
         answered = await dispatch(
             grounds.of(live), variant.name, variant, given, call, decoded=True, asked=variant.ask is not None
         )
@@ -92,7 +108,16 @@ def _tool(variant: Variant, host: type[Any], grounds: _Grounds) -> Tool[Any, Any
 
     async def available(live: object) -> bool:
         assert variant.available is not None, "asked of variants that have one"
-        return bool(variant.available(grounds.of(live).model()))
+        return yes(variant.available(grounds.of(live).model()), "available")
+
+    async def authorize(given: object, live: object) -> ToolRejected | None:
+        # Nobody is asked to approve what will be refused. The body checks again, on the snapshot that it sends from:
+        # between the two lie the approvals of the batch, and perhaps days.
+        refused = await check(grounds.of(live), variant, given, Invocation.new("agent", ids=grounds.ids))
+        if refused is None:
+            return None
+        gone = isinstance(refused, AgentCapabilityUnavailableError)
+        return ToolRejected("unavailable" if gone else "unauthorized", message_of(refused), error=refused)
 
     need = Need("host", host)
     return Tool(
@@ -112,4 +137,7 @@ def _tool(variant: Variant, host: type[Any], grounds: _Grounds) -> Tool[Any, Any
         max_concurrency=None,
         groups=(),
         spec=ToolSpec(variant.name, variant.description, variant.input.json_schema),
+        authorize=None if variant.authorize is None else authorize,
+        authorize_needs=() if variant.authorize is None else (need,),
+        equip=None if equipped else lambda value: _tool(variant, host, grounds.among(value), equipped=True),
     )

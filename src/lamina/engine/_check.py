@@ -8,6 +8,7 @@ from lamina.call import (
     ToolRejected,
     check_authorized,
     check_available,
+    check_own_authorized,
     decode,
     resolve,
 )
@@ -42,6 +43,13 @@ async def check(run: Run, call: Call) -> None:
         asked = _Asked(authorize, request, given)
         call.outcome = await check_authorized(asked, request)
         authorization(run, call, broke=asked.broke)
+        if call.outcome is not None:
+            return
+    own = found.authorize
+    if own is not None:
+        asked = _Asked(own, decoded, given)
+        call.outcome = await check_own_authorized(asked, decoded, call.name)
+        authorization(run, call, "tool", broke=asked.broke)
 
 
 class _Asked:

@@ -66,12 +66,14 @@ class PreparedTool:
         tool: The tool.
         invoke: `invoke(input, given)` opens the call's request and runs the handler.
         available: `available(None, given)`; None where it always is.
+        authorize: `authorize(input, given)`, the tool's own; None where every call may pass.
         permits: What a call has to hold while it runs.
     """
 
     tool: Tool[Any, Any, Any]
     invoke: Compiled
     available: Compiled | None
+    authorize: Compiled | None
     permits: tuple[asyncio.Semaphore, ...]
 
 
@@ -235,4 +237,5 @@ def prepare_tool(tool: Tool[Any, Any, Any], scope: Scope, permits: Permits) -> P
             return await check(*services)
 
         available = scope.compile(tool.available_needs, ask)
-    return PreparedTool(tool, scope.compile(tool.needs, tool.handler), available, permits.of(tool))
+    authorize = None if tool.authorize is None else scope.compile(tool.authorize_needs, tool.authorize)
+    return PreparedTool(tool, scope.compile(tool.needs, tool.handler), available, authorize, permits.of(tool))

@@ -25,10 +25,10 @@ def availability(run: Run, call: Call, *, broke: bool) -> None:
         _checked(run, "availability", call, call.outcome, "tool", broke=broke)
 
 
-def authorization(run: Run, call: Call, *, broke: bool) -> None:
-    """The host's policy has let a call pass, or not."""
+def authorization(run: Run, call: Call, by: str = "policy", *, broke: bool) -> None:
+    """The host's policy, or a tool's own, has let a call pass, or not."""
     if run.prepared.audit is not None:
-        _checked(run, "authorization", call, call.outcome, "policy", broke=broke)
+        _checked(run, "authorization", call, call.outcome, by, broke=broke)
 
 
 def asked(run: Run, call: Call) -> None:

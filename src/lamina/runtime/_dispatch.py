@@ -21,6 +21,7 @@ from lamina.call import (
     bound,
     check_authorized,
     check_available,
+    check_own_authorized,
     encode,
     interrupted,
     resolve,
@@ -108,6 +109,14 @@ class _Call:
                 )
                 return refused
             self._decided("authorization", "allowed", outcome="goes-on", by="policy", about=command)
+        own = self._tool.authorize
+        if own is not None:
+            refused = await check_own_authorized(lambda asked: own(asked, given), command, tool.name)
+            if refused is not None:
+                detail = {"detail": refused.message, "about": command}
+                self._decided("authorization", "refused", reason=refused.reason, outcome="not-run", by="tool", **detail)
+                return refused
+            self._decided("authorization", "allowed", outcome="goes-on", by="tool", about=command)
         if tool.ask is not None:
             denied = await self._approve(command)
             if denied is not None:

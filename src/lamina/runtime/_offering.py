@@ -23,6 +23,7 @@ from lamina.effect import (
     Clock,
     ConstructionError,
     Declaration,
+    Ids,
     Need,
     Problem,
     Program,
@@ -66,7 +67,7 @@ class Offering(Program[Any]):
             for each in offered:
                 for need in each.needs:
                     yield Requirement(need.key, f"{kind} {each.info.name}({need.name})", each.where)
-        for optional in (Clock, Authorization, Secrets, Audit):
+        for optional in (Clock, Ids, Authorization, Secrets, Audit):
             yield Requirement(optional, "its calls", self.where, optional=True)
 
     def _problems(self) -> Iterator[Problem]:
@@ -162,7 +163,7 @@ def capability_of(tool: Tool[Any, Any, Any], *, authorized: bool, asks_caller: b
         execution=tool.execution,
         gives="contents" if tool.contents else "value",
         conditional=tool.available is not None,
-        authorized=authorized,
+        authorized=authorized or tool.authorize is not None,
         needs_approval=tool.ask is not None,
         asks=frozenset(asks),
     )

@@ -32,7 +32,7 @@ class Late:
 def settled_tools(
     tools: Iterable[Tool[Any, Any, Any]], value: Callable[[object], object | None], secrets: Secrets
 ) -> tuple[Tool[Any, Any, Any], ...]:
-    """Give tools with those that are known late put in their places; asked once, when a runtime prepares them.
+    """Give tools as one runtime runs them, late ones in their places; asked once, when it prepares them.
 
     Args:
         tools: The tools, as they are declared.
@@ -43,14 +43,14 @@ def settled_tools(
         ConstructionError: What was declared is not there, or two tools have one name; all of it.
     """
     declared = tuple(tools)
-    if all(tool.late is None for tool in declared):
+    if all(tool.late is None and tool.equip is None for tool in declared):
         return declared
     found: list[Tool[Any, Any, Any]] = []
     problems: list[Problem] = []
     for tool in declared:
         late = tool.late
         if late is None:
-            found.append(tool)
+            found.append(tool if tool.equip is None else tool.equip(value))
             continue
         service = value(late.key)
         if service is None:

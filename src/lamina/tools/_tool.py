@@ -9,7 +9,7 @@ import attrs
 from returns.result import Result
 
 from lamina.approval import Approval, Ask
-from lamina.call import ExecutionClass
+from lamina.call import ExecutionClass, ToolRejected
 from lamina.effect import Need, Where
 from lamina.model import ToolSpec
 from lamina.schema import Codec, JsonValue
@@ -54,6 +54,11 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
         asks: What it asks its `Caller` for.
         contents: Whether its value is `Contents`.
         late: How it is found, for a tool that is known in full only when a runtime prepares it.
+        authorize: Whether a call of it may go on, a function of its decoded input and of its own services, asked after
+            the host's policy and before anybody is asked for approval; None is always.
+        authorize_needs: Those services.
+        equip: Gives the tool as one runtime runs it, from what gives a service that the runtime offers, or None; asked
+            once, when a runtime prepares it. None where the tool is the same everywhere.
 
     Source: design §4, CAP-003, CAP-004.
     """
@@ -78,6 +83,9 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
     asks: frozenset[CallerFeature] = frozenset()
     contents: bool = False
     late: Late | None = None
+    authorize: Callable[..., Awaitable[ToolRejected | None]] | None = None
+    authorize_needs: tuple[Need, ...] = ()
+    equip: Callable[[Callable[[object], object | None]], Tool[Any, Any, Any]] | None = None
 
     @property
     def tools(self) -> tuple[Tool[In, Any, Any], ...]:

@@ -28,7 +28,7 @@ from lamina.contract import (
     pick,
     when,
 )
-from lamina.contract._dispatch import LONGEST_REASON
+from lamina.contract._admit import LONGEST_REASON
 from lamina.effect import ConstructionError, bind, scoped, seed
 from lamina.redaction import Secrets
 from lamina.runtime import build
