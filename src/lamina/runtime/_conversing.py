@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Mapping
+from collections.abc import Awaitable, Callable, Container, Generator, Mapping
+from contextlib import contextmanager
 from typing import Literal, TypeAlias, get_args
 
 import attrs
@@ -67,10 +68,30 @@ class Lane:
 
 
 class Lanes:
-    """The lanes of a runtime; a lane that nobody uses is not kept."""
+    """The lanes of a runtime, and who waits for a conversation; what nobody uses is not kept."""
 
     def __init__(self) -> None:
         self._lanes: dict[tuple[str | None, str], Lane] = {}
+        self._watching: dict[str, set[asyncio.Event]] = {}
+
+    @contextmanager
+    def watching(self, conversation: str) -> Generator[asyncio.Event]:
+        """Give an event that is set whenever a run of this runtime leaves a conversation."""
+        left = asyncio.Event()
+        watching = self._watching.setdefault(conversation, set())
+        watching.add(left)
+        try:
+            yield left
+        finally:
+            watching.discard(left)
+            if not watching and self._watching.get(conversation) is watching:
+                del self._watching[conversation]
+
+    def left(self, run: Run) -> None:
+        """Tell whoever waits for a run's conversation that the run has left it, if it ever had it."""
+        if run.journal is not None and run.conversation is not None:
+            for left in self._watching.get(run.conversation, ()):
+                left.set()
 
     async def through(
         self, principal: str | None, conversation: str, work: Callable[[], Awaitable[RunCause | None]]
@@ -137,18 +158,25 @@ async def enter_conversation(
         if refused is not None:
             return ConversationFailed(refused)
         return await lanes.through(
-            place.principal, place.conversation, lambda: _take(run, place, place.conversation, opening, owned)
+            place.principal, place.conversation, lambda: _take(run, place, opening, lanes, owned)
         )
-    return await _take(run, place, place.conversation, opening, owned)
+    return await _take(run, place, opening, lanes, owned)
 
 
-async def _take(
-    run: Run, place: Place, conversation: str, opening: tuple[Record, ...], owned: Owned
-) -> RunCause | None:
-    turned_down: str | None = None
+async def _take(run: Run, place: Place, opening: tuple[Record, ...], lanes: Lanes, owned: Owned) -> RunCause | None:
     if place.refused is not None:
         return ConversationFailed(place.refused)
+    with lanes.watching(place.conversation) as left:
+        return await _take_when_free(run, place, opening, owned, left)
+
+
+async def _take_when_free(
+    run: Run, place: Place, opening: tuple[Record, ...], owned: Owned, left: asyncio.Event
+) -> RunCause | None:
+    conversation = place.conversation
+    turned_down: str | None = None
     while True:
+        left.clear()  # before it is looked, so that whoever leaves after that is noticed
         error = await _claim(run, place, conversation, opening, owned)
         if error is None:
             return None
@@ -163,12 +191,20 @@ async def _take(
             # The run is about to end, or has just begun: then it takes commands, or the conversation, in a moment.
             turned_down = None if told is None else error.run
         if place.busy in ("queue", "steer"):
-            await run.prepared.clock.sleep(_LOOK_AGAIN)
+            await _set_or_time(left, run.prepared.clock)
             continue
         conversation = run.prepared.ids.new("conversation")
         forked = await place.conversations.fork(place.conversation, conversation, principal=place.principal)
         if isinstance(forked, Failure):
             return ConversationFailed(forked.failure())
+
+
+async def _set_or_time(left: asyncio.Event, clock: Clock) -> None:
+    alarm = clock.alarm(clock.monotonic() + _LOOK_AGAIN, left.set)
+    try:
+        await left.wait()
+    finally:
+        alarm.cancel()
 
 
 async def _steer(run: Run, place: Place, busy: ConversationBusy, opening: tuple[Record, ...]) -> RunCause | None:

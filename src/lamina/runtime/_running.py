@@ -114,6 +114,7 @@ async def to_end(core: Core, run: Run, place: Place | None, command: object) -> 
         return await run_to_end(run, lambda: interpret(run, command, move_in), core.settle, place.conversation)
     finally:
         await keeper.end()
+        core.lanes.left(run)
 
 
 def start_run(
@@ -193,3 +194,4 @@ async def resumed_to_end(
         return await run_to_end(run, work, core.settle, suspended.conversation)
     finally:
         await keeper.end()
+        core.lanes.left(run)

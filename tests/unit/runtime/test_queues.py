@@ -97,6 +97,26 @@ async def test_a_waiter_that_is_cancelled_leaves_the_lane_and_the_others_keep_th
         assert lanes == {}
 
 
+@pytest.mark.parametrize("kind", STORES)
+async def test_who_waits_in_the_same_runtime_goes_on_when_the_run_ends_and_not_when_it_is_time_to_look(
+    kind: str, tmp_path: Path
+) -> None:
+    clock = VirtualClock()  # which stands still
+    async with talking(Place(kind, tmp_path), clock=clock) as talk, asyncio.timeout(30):
+        waits = ScriptedModel(call_tool("send", text="s", id="s"))
+        suspended = (await talk.run(agent_with(send).on(waits))).failure().cause
+        bindings = [agent_with().on(ScriptedModel(say(f"{number}"))) for number in range(8)]
+        runs = [
+            asyncio.create_task(talk.run(binding, f"in {number}", busy="queue"))
+            for number, binding in enumerate(bindings)
+        ]
+        lanes = talk.rt._core.lanes
+        await until(lambda: [lane.users for lane in lanes._lanes.values()] == [8])
+        await talk.rt.resume(agent_with(send).on(ScriptedModel(say("sent"))), suspended, {"s": Approved("ada")})
+        assert [(await run).unwrap().output for run in runs] == [f"{number}" for number in range(8)]
+        assert (lanes._lanes, lanes._watching, clock.pending) == ({}, {}, 0)
+
+
 @pytest.mark.parametrize("busy", ["reject", "queue", "fork"])
 async def test_a_claim_that_takes_longer_than_a_close_may_is_waited_for(busy: str, tmp_path: Path) -> None:
     stores: list[Slow] = []
