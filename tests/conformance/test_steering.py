@@ -9,10 +9,10 @@ import pytest
 from lamina.steering import memory_steering, stored_steering
 from lamina.store import memory_store, postgres_store, sqlite_store
 from lamina.testing import check_steering
-from lamina.testing._steering_cases import CASES, FOR_DURABLE
+from lamina.testing._steering_cases import CASES
 from tests.postgres import cluster
 
-ALL = tuple(case.__name__.replace("_", " ") for case in (*CASES, *FOR_DURABLE))
+ALL = tuple(case.__name__.replace("_", " ") for case in CASES)
 
 
 @pytest.mark.anyio

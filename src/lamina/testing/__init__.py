@@ -1,12 +1,12 @@
 """What applications get for their own tests: scripted models, and suites that hold an implementation to its port."""
 
 from lamina.testing._clock import VirtualClock
-from lamina.testing._conversations import ConversationsConformanceError, ConversationsReport, check_conversations
+from lamina.testing._conversations import check_conversations
 from lamina.testing._ids import FixedIds
-from lamina.testing._language_model import ModelConformanceError, ModelReport, check_language_model
+from lamina.testing._language_model import check_language_model
 from lamina.testing._live import LiveShapedModel, Seen, Step, see
 from lamina.testing._mcp import FakeMcp, RemoteFunction
-from lamina.testing._operations import OperationConformanceError, OperationReport, check_operations
+from lamina.testing._operations import OperationReport, check_operations
 from lamina.testing._scripted import ScriptedModel, ScriptMismatch
 from lamina.testing._situations import (
     HISTORY_REQUEST,
@@ -16,8 +16,9 @@ from lamina.testing._situations import (
     ModelSituations,
     Prepared,
 )
-from lamina.testing._steering import SteeringConformanceError, SteeringReport, check_steering
-from lamina.testing._store import StoreConformanceError, StoreReport, check_store
+from lamina.testing._steering import check_steering
+from lamina.testing._store import check_store
+from lamina.testing._suite import ConformanceError, ConformanceReport
 from lamina.testing._turns import SCRIPTED_USAGE, Turn, call_tool, fail, give, hang, raw, say, think
 from lamina.testing._valid import request_problem
 
@@ -27,26 +28,19 @@ __all__ = [
     "PLAIN_REQUEST",
     "SCRIPTED_USAGE",
     "TOOLS_REQUEST",
-    "ConversationsConformanceError",
-    "ConversationsReport",
+    "ConformanceError",
+    "ConformanceReport",
     "FakeMcp",
     "FixedIds",
     "LiveShapedModel",
-    "ModelConformanceError",
-    "ModelReport",
     "ModelSituations",
-    "OperationConformanceError",
     "OperationReport",
     "Prepared",
     "RemoteFunction",
     "ScriptMismatch",
     "ScriptedModel",
     "Seen",
-    "SteeringConformanceError",
-    "SteeringReport",
     "Step",
-    "StoreConformanceError",
-    "StoreReport",
     "Turn",
     "VirtualClock",
     "call_tool",

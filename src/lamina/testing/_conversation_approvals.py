@@ -25,7 +25,7 @@ from lamina.conversation import (
     RunSuspended,
 )
 from lamina.testing._conversation_scene import Case, Scene, declared, refused, said, settled, taken
-from lamina.testing._outcomes import require
+from lamina.testing._suite import require
 
 DIGEST = "ab" * 32
 

@@ -38,7 +38,7 @@ from lamina.conversation import (
 from lamina.effect import tagged
 from lamina.model import AssistantMessage, File, Reasoning, Source, Text, ToolCall, ToolResult, Usage
 from lamina.testing._clock import VirtualClock
-from lamina.testing._outcomes import Broken, require
+from lamina.testing._suite import Broken, require
 
 T = TypeVar("T")
 
@@ -79,19 +79,6 @@ class Scene:
 
 
 Case: TypeAlias = Callable[[Scene], Awaitable[None]]
-C = TypeVar("C", bound=Case)
-_KEPT = "__lamina_kept__"
-
-
-def for_durable(case: C) -> C:
-    """Leave a case out where conversations are forgotten."""
-    setattr(case, _KEPT, True)
-    return case
-
-
-def is_kept(case: Case) -> bool:
-    """Tell whether a case is for durable conversations only."""
-    return hasattr(case, _KEPT)
 
 
 def taken(answer: Result[T, Any]) -> T:

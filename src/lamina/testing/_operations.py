@@ -13,31 +13,22 @@ from returns.result import Failure
 
 from lamina.effect import tag_of
 from lamina.telemetry import Began, MemoryTelemetry, Observation, Observed, Telemetry, observing, operations_of
+from lamina.testing._suite import ConformanceError, ConformanceReport
 
 S = TypeVar("S")
 Calls = Mapping[str, Callable[[S], Awaitable[object]]]
 _IDENTITY = ("run-of-the-check", "conversation-of-the-check", "agent-of-the-check")
 
 
-@attrs.frozen
-class OperationReport:
-    """What a check has looked at.
+@attrs.frozen(kw_only=True)
+class OperationReport(ConformanceReport):
+    """What `check_operations` has looked at.
 
     Attributes:
-        checked: The operations that were called, by their names.
-        observed: What was told of each, when it was left to itself.
+        observed: What was told of each operation, when it was left to itself.
     """
 
-    checked: tuple[str, ...]
     observed: tuple[Observed, ...]
-
-
-class OperationConformanceError(AssertionError):
-    """Operations of a port are not observed as they have to be; `problems` has every one, as `method: what`."""
-
-    def __init__(self, problems: tuple[str, ...]) -> None:
-        super().__init__("\n".join((f"{len(problems)} problems", *problems)))
-        self.problems = problems
 
 
 class _Broken(Telemetry):
@@ -79,7 +70,7 @@ async def check_operations(
         What was checked, and what was told.
 
     Raises:
-        OperationConformanceError: With every problem that was found.
+        ConformanceError: With every problem that was found.
 
     Example:
         >>> from abc import ABC, abstractmethod
@@ -123,8 +114,8 @@ async def check_operations(
         seen += observations
     problems += [f"{method}: the port has no such operation" for method in calls if method not in _methods(port)]
     if problems:
-        raise OperationConformanceError(tuple(problems))
-    return OperationReport(tuple(checked), tuple(seen))
+        raise ConformanceError(tuple(problems))
+    return OperationReport(checked=tuple(checked), observed=tuple(seen))
 
 
 def _methods(port: type[Any]) -> list[str]:

@@ -27,20 +27,10 @@ from lamina.model import (
     reduce,
 )
 from lamina.testing._situations import Prepared
-
-
-class Broken(AssertionError):
-    """One thing that a model does and must not, or the other way round."""
-
+from lamina.testing._suite import Broken, require
 
 Outcome: TypeAlias = ModelResponse | ModelError
 Judge: TypeAlias = Callable[[Prepared, Outcome], None]
-
-
-def require(holds: bool, what: str) -> None:
-    """Break off with `what` unless it holds."""
-    if not holds:
-        raise Broken(what)
 
 
 async def ask_whole(model: LanguageModel, request: ModelRequest) -> Outcome:

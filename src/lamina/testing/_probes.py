@@ -30,6 +30,7 @@ from lamina.testing._situations import (
     ModelSituations,
     Prepared,
 )
+from lamina.testing._suite import Broken, require
 
 Prepare: TypeAlias = Callable[[], Awaitable[Prepared]]
 Probe: TypeAlias = Callable[[ModelSituations, Prepare], Awaitable[None]]
@@ -88,10 +89,10 @@ def _both(request: ModelRequest, judge: it.Judge) -> Probe:
         judge(prepared, streamed)
         if prepared.repeatable and isinstance(whole, ModelResponse) and isinstance(streamed, ModelResponse):
             same = it.without_metadata(whole) == it.without_metadata(streamed)
-            it.require(same, f"a stream and a whole answer differ:\n  {streamed!r}\n  {whole!r}")
+            require(same, f"a stream and a whole answer differ:\n  {streamed!r}\n  {whole!r}")
         count = len(parts)
         await anyio.wait_all_tasks_blocked()
-        it.require(len(parts) == count, "a part was emitted after the call had ended")
+        require(len(parts) == count, "a part was emitted after the call had ended")
 
     return probe
 
@@ -99,7 +100,7 @@ def _both(request: ModelRequest, judge: it.Judge) -> Probe:
 async def _deltas(_: ModelSituations, prepare: Prepare) -> None:
     parts: list[StreamPart] = []
     await it.ask_streamed((await prepare()).model, PLAIN_REQUEST, parts)
-    it.require(sum(isinstance(part, TextDelta) for part in parts) > 1, "the text came in fewer than two deltas")
+    require(sum(isinstance(part, TextDelta) for part in parts) > 1, "the text came in fewer than two deltas")
 
 
 class _Stop(BaseException):
@@ -123,13 +124,13 @@ async def _emit_raises(situations: ModelSituations, prepare: Prepare) -> None:
         try:
             await prepared.model.stream(PLAIN_REQUEST, emit)
         except _Stop as passed:
-            it.require(passed is stop, "what emit raised was replaced")
+            require(passed is stop, "what emit raised was replaced")
         except BaseExceptionGroup:
-            raise it.Broken("what emit raised came out in a group") from None
+            raise Broken("what emit raised came out in a group") from None
         else:
-            raise it.Broken(f"what emit raised at part {place} did not come out")
-        it.require(left == -1, "emit was called again after it had raised")
-        it.require(await situations.released(), "something is still held after emit had raised")
+            raise Broken(f"what emit raised at part {place} did not come out")
+        require(left == -1, "emit was called again after it had raised")
+        require(await situations.released(), "something is still held after emit had raised")
         it.answers(prepared, await it.ask_streamed(prepared.model, PLAIN_REQUEST))
 
 
@@ -158,14 +159,14 @@ async def _cancel_stream(situations: ModelSituations, prepare: Prepare) -> None:
     prepared = await prepare()
     begun = anyio.Event()
     await _cancelled(lambda: prepared.model.stream(PLAIN_REQUEST, lambda _: begun.set()), begun.wait)
-    it.require(await situations.released(), "something is still held after the call was cancelled")
+    require(await situations.released(), "something is still held after the call was cancelled")
     it.answers(prepared, await it.ask_streamed(prepared.model, PLAIN_REQUEST))
 
 
 async def _cancel_whole(situations: ModelSituations, prepare: Prepare) -> None:
     prepared = await prepare()
     await _cancelled(lambda: prepared.model.generate(PLAIN_REQUEST), anyio.wait_all_tasks_blocked)
-    it.require(await situations.released(), "something is still held after the call was cancelled")
+    require(await situations.released(), "something is still held after the call was cancelled")
     it.answers(prepared, await it.ask_whole(prepared.model, PLAIN_REQUEST))
 
 
@@ -187,4 +188,4 @@ async def _cancelled(start: Callable[[], Awaitable[object]], begun: Callable[[],
     for end in ended:
         if isinstance(end, Exception):
             raise end
-    it.require(not ended, "the call ended by itself, or swallowed its cancellation")
+    require(not ended, "the call ended by itself, or swallowed its cancellation")

@@ -26,7 +26,7 @@ from lamina.steering import (
 )
 from lamina.testing._clock import VirtualClock
 from lamina.testing._conversation_scene import refused, taken
-from lamina.testing._outcomes import require
+from lamina.testing._suite import for_durable, require
 
 
 @attrs.frozen
@@ -321,6 +321,7 @@ async def an_admission_that_was_cancelled_may_be_made_again(ground: Ground) -> N
     require([text for text, _ in await ground.became(run)] == [f"c{steps}" for steps in range(10)], "it is there twice")
 
 
+@for_durable
 async def it_keeps_what_was_admitted(ground: Ground) -> None:
     run = await ground.open("run")
     await ground.say(run, "a")
@@ -332,6 +333,7 @@ async def it_keeps_what_was_admitted(ground: Ground) -> None:
     require(await ground.waits(run) == ["a", "b"], "what another process said is not there")
 
 
+@for_durable
 async def two_processes_race_with_the_end(ground: Ground) -> None:
     async with ground.again() as other:
         for number in range(10):
@@ -372,5 +374,6 @@ CASES: tuple[Case, ...] = (
     admissions_of_many_tasks_are_all_kept,
     the_end_races_with_admissions_and_loses_none,
     an_admission_that_was_cancelled_may_be_made_again,
+    it_keeps_what_was_admitted,
+    two_processes_race_with_the_end,
 )
-FOR_DURABLE: tuple[Case, ...] = (it_keeps_what_was_admitted, two_processes_race_with_the_end)

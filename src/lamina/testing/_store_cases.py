@@ -12,13 +12,11 @@ import anyio
 from returns.result import Failure, Success
 
 from lamina.store import Statement, StatementError, Store, StoreUnavailable, Unmet, Value, ValueRefused
-from lamina.testing._outcomes import Broken, require
 from lamina.testing._store_ground import (
     INSERT,
     Case,
     Ground,
     append,
-    for_durable,
     found,
     insert,
     names,
@@ -27,6 +25,7 @@ from lamina.testing._store_ground import (
     start_log,
     wrote,
 )
+from lamina.testing._suite import Broken, for_durable, require
 
 RACERS = 20
 WRITERS = 50

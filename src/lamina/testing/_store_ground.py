@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any, Never, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Never, TypeAlias
 
 import attrs
 from returns.result import Failure
 
 from lamina.effect import Layer, handler
-from lamina.runtime import try_build
 from lamina.store import Row, Rows, Statement, Store, Unmet, Value
-from lamina.testing._outcomes import Broken
+from lamina.testing._suite import Broken, service_of
 
 TABLES = {
     "lamina_check": "(name TEXT NOT NULL PRIMARY KEY, number BIGINT, ratio DOUBLE PRECISION, body TEXT, data BYTEA)",
@@ -37,20 +36,6 @@ class Ground:
 
 
 Case: TypeAlias = Callable[[Ground], Awaitable[None]]
-C = TypeVar("C", bound=Case)
-
-_KEPT = "__lamina_kept__"
-
-
-def for_durable(case: C) -> C:
-    """Leave a case out where the store forgets."""
-    setattr(case, _KEPT, True)
-    return case
-
-
-def is_kept(case: Case) -> bool:
-    """Tell whether a case is for durable stores only."""
-    return hasattr(case, _KEPT)
 
 
 @handler
@@ -59,13 +44,9 @@ async def the_store(_: None, store: Store) -> Store:
     return store
 
 
-@asynccontextmanager
-async def opened(app: Layer[Never, Store, Any]) -> AsyncGenerator[Store, None]:  # Any: as above
+def opened(app: Layer[Never, Store, Any]) -> AbstractAsyncContextManager[Store]:  # Any: as above
     """Open a store, and close it afterwards."""
-    async with try_build(app) as built:
-        if isinstance(built, Failure):
-            raise Broken(f"it does not open: {built.failure()}")
-        yield await built.unwrap().run(the_store, None)
+    return service_of(app, the_store)
 
 
 async def wrote(store: Store, *statements: Statement) -> Rows:

@@ -32,7 +32,7 @@ from lamina.model import (
     Usage,
 )
 from lamina.testing import (
-    ModelConformanceError,
+    ConformanceError,
     ModelSituations,
     Prepared,
     ScriptedModel,
@@ -171,7 +171,7 @@ async def test_what_a_provider_cannot_produce_is_listed() -> None:
 
 
 async def problems(situations: ModelSituations) -> str:
-    with pytest.raises(ModelConformanceError) as raised:
+    with pytest.raises(ConformanceError) as raised:
         await check_language_model(situations, patience=2.0)
     assert str(raised.value).splitlines()[0] == f"{len(raised.value.problems)} problems"
     return "\n".join(raised.value.problems)
@@ -393,7 +393,7 @@ async def test_a_cancellation_that_is_not_a_close_is_caught(make: Callable[[], L
 async def test_a_model_that_is_stuck_does_not_hold_the_suite() -> None:
     situations = only(plain_text=lambda: Prepared(always(hang())), empty=lambda: Prepared(always(Turn(()))))
 
-    with pytest.raises(ModelConformanceError) as raised:
+    with pytest.raises(ConformanceError) as raised:
         await check_language_model(situations, patience=0.05)
 
     assert "plain_text, both ways: not done after 0.05 s" in raised.value.problems

@@ -11,7 +11,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.effect import tagged
 from lamina.telemetry import observed, operation
-from lamina.testing import OperationConformanceError, check_operations
+from lamina.testing import ConformanceError, check_operations
 
 CANARY = "canary-5b0d"
 
@@ -68,7 +68,7 @@ async def test_a_port_that_does_what_it_owes() -> None:
 
 
 async def problems(port: Any, kind: Any, calls: Any = CALLS) -> str:
-    with pytest.raises(OperationConformanceError) as raised:
+    with pytest.raises(ConformanceError) as raised:
         await check_operations(port, opened(kind), calls, canary=CANARY)
     assert raised.value.problems
     return str(raised.value)

@@ -11,7 +11,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.effect import bind
 from lamina.steering import Command, MemorySteering, Receipt, Steering, SteeringError
-from lamina.testing import SteeringConformanceError, check_steering
+from lamina.testing import ConformanceError, check_steering
 
 
 class ClosesAlways(MemorySteering):
@@ -73,7 +73,7 @@ class Raises(MemorySteering):
     ],
 )
 async def test_what_is_wrong_is_found(kind: Callable[..., Steering], case: str) -> None:
-    with pytest.raises(SteeringConformanceError) as caught:
+    with pytest.raises(ConformanceError) as caught:
         await check_steering(lambda clock: bind(Steering).value(kind(clock)))
     assert [problem for problem in caught.value.problems if problem.startswith(case)], caught.value.problems
     assert "canary" not in str(caught.value)
@@ -85,5 +85,5 @@ async def test_what_gets_stuck_is_told() -> None:
             await anyio.sleep_forever()
             return Failure(None)  # type: ignore[arg-type]
 
-    with pytest.raises(SteeringConformanceError, match="a queue is bounded: not done after 0.01 s"):
+    with pytest.raises(ConformanceError, match="a queue is bounded: not done after 0.01 s"):
         await check_steering(lambda clock: bind(Steering).value(Stuck(clock)), patience=0.01)

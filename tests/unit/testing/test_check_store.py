@@ -23,7 +23,7 @@ from lamina.store import (
     memory_store,
 )
 from lamina.store._sqlite_file import MEMORY, SqliteFile
-from lamina.testing import StoreConformanceError, StoreReport, check_store
+from lamina.testing import ConformanceError, ConformanceReport, check_store
 
 
 class Broken(Store):
@@ -118,7 +118,7 @@ LEFT: list[MemoryStore] = []
     ],
 )
 async def test_finds_what_is_wrong(broken: type[Broken], found: tuple[str, ...]) -> None:
-    with pytest.raises(StoreConformanceError) as caught:
+    with pytest.raises(ConformanceError) as caught:
         await check_store(lambda: layer_of(broken))
     for what in found:
         assert any(problem.startswith(what) for problem in caught.value.problems), caught.value.problems
@@ -130,7 +130,7 @@ async def test_finds_what_is_wrong(broken: type[Broken], found: tuple[str, ...])
 async def test_a_good_one_has_no_problem() -> None:
     report = await check_store(lambda: layer_of(Broken))
     assert report == await check_store(memory_store)
-    assert isinstance(report, StoreReport)
+    assert isinstance(report, ConformanceReport)
 
 
 async def test_one_that_does_not_open_is_told() -> None:
