@@ -153,24 +153,19 @@ async def enter_conversation(
     A claim that a cancellation meets is finished all the same, in a task that the runtime owns: the run then knows
     that it has the conversation, and frees it.
     """
-    if place.busy == "queue":
-        refused = check_id("conversation", place.conversation) or check_principal(place.principal)
-        if refused is not None:
-            return ConversationFailed(refused)
-        return await lanes.through(
-            place.principal, place.conversation, lambda: _take(run, place, opening, lanes, owned)
-        )
-    return await _take(run, place, opening, lanes, owned)
-
-
-async def _take(run: Run, place: Place, opening: tuple[Record, ...], lanes: Lanes, owned: Owned) -> RunCause | None:
     if place.refused is not None:
         return ConversationFailed(place.refused)
+    if place.busy in ("reject", "fork"):
+        return await _take(run, place, opening, owned, asyncio.Event())
+    if (refused := check_id("conversation", place.conversation) or check_principal(place.principal)) is not None:
+        return ConversationFailed(refused)
     with lanes.watching(place.conversation) as left:
-        return await _take_when_free(run, place, opening, owned, left)
+        if place.busy == "steer":
+            return await _take(run, place, opening, owned, left)
+        return await lanes.through(place.principal, place.conversation, lambda: _take(run, place, opening, owned, left))
 
 
-async def _take_when_free(
+async def _take(
     run: Run, place: Place, opening: tuple[Record, ...], owned: Owned, left: asyncio.Event
 ) -> RunCause | None:
     conversation = place.conversation
