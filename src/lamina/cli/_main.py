@@ -45,6 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(arguments: Sequence[str] | None) -> int:
     try:
         options = parser().parse_args(arguments)
+        if options.log is not None and "store" in options:
+            from lamina.cli._place import store_place
+
+            store_place(options.store).spare(options.log, "A log")
         with application_log(options.log) as options.log_secrets:
             code = _command(options)
         sys.stdout.flush()

@@ -94,6 +94,25 @@ class StorePlace:
         """Whether the file is still to be made."""
         return not self.is_server and not os.path.lexists(self.text)
 
+    def spare(self, file: Path | None, what: str) -> None:
+        """Refuse to write something else into the store's own files, which would be its end.
+
+        The files are compared by their names and numbers: to open the store here, and close it, would take the locks
+        away that SQLite has on it.
+
+        Args:
+            file: What is to be written; None is no file.
+            what: What it is, for the sentence.
+
+        Raises:
+            UsageError: It is one of them.
+        """
+        if file is None or self.is_server:
+            return
+        for end in ("", "-wal", "-shm", "-journal"):
+            if _is_same(file, Path(self.text + end)):
+                raise UsageError(f"{what} cannot be written over the store {self.title}.", "Take another name.")
+
     def layer(self) -> Layer[AllKept, AllKept, StoreError]:
         """Offer the store, and what is kept in it.
 
@@ -164,6 +183,13 @@ def store_place(given: str | None) -> StorePlace:
     if _LIKE_AN_ADDRESS.search(text) and not text.startswith(_SCHEMES):  # not quoted: it may hold a password
         raise UsageError(f"{source} is no address of a database.", _ADDRESS)
     return StorePlace(text, chosen=True, named=given is not None)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them is not there yet
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def store_trouble(title: str, error: StoreError) -> UsageError:

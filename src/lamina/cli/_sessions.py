@@ -238,6 +238,7 @@ async def _export(kept: Kept, options: argparse.Namespace, place: StorePlace) ->
     session = await kept.find(options.session)
     if options.force and options.output is None:
         raise UsageError("--force writes over a file.", "Name it with --output.")
+    place.spare(options.output, "An export")
     records = 0
     with _destination(options.output, force=options.force) as stream:
         for name in session.conversations:

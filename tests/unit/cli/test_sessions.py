@@ -275,6 +275,29 @@ def test_a_fork_is_a_session_of_its_own(lamina: Commands) -> None:
     assert lamina.ask("What was refunded?").last["output"] == both
 
 
+@pytest.mark.parametrize("name", ["lamina.db", "./lamina.db", "lamina.db-wal", "same.db", "link.db"])
+def test_nothing_is_written_over_the_store(lamina: Commands, name: str) -> None:
+    lamina.ask("Refund order 1042.", "--yes")
+    (lamina.folder / "same.db").hardlink_to(lamina.folder / "lamina.db")
+    (lamina.folder / "link.db").symlink_to("lamina.db")
+    before = (lamina.folder / "lamina.db").read_bytes()
+
+    export = lamina("sessions", "export", "ada", "--output", name, "--force")
+    show = lamina("sessions", "show", "ada", "--log", name)
+    run = lamina.ask("What was refunded?", "--log", name)
+
+    assert (export.code, show.code, run.code) == (2, 2, 2)
+    assert export.err.startswith("lamina: An export cannot be written over the store lamina.db.")
+    assert show.err == run.err == "lamina: A log cannot be written over the store lamina.db.\n  Take another name.\n"
+    assert (lamina.folder / "lamina.db").read_bytes() == before
+    assert lamina("sessions", "list", "--json").last["session"] == "ada"
+
+
+def test_no_log_is_written_where_the_store_is_to_be(lamina: Commands) -> None:
+    assert lamina.ask("Refund order 1042.", "--store", "new.db", "--log", "new.db").code == 2
+    assert list(lamina.folder.glob("new.db*")) == []
+
+
 def test_an_export_can_be_checked_and_writes_over_nothing(lamina: Commands) -> None:
     lamina.ask("Refund order 1042.", "--yes")
     file = lamina.folder / "ada.jsonl"
