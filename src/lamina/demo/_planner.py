@@ -5,43 +5,24 @@ It stands behind the same port as a real model, and is told results, refusals an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-import anyio.lowlevel
 import attrs
 import orjson
-from returns.result import Failure, Result, Success
+from returns.result import Failure
 
 from lamina.demo._agent import Finding, Triage
 from lamina.demo._folder import Listing, Matches
 from lamina.demo._reading import clue_in, judge, mentioned_in, worst_first
+from lamina.demo._ruled import RuledModel
 from lamina.demo._tools import FileText
-from lamina.model import (
-    AssistantMessage,
-    Emit,
-    Finish,
-    LanguageModel,
-    ModelError,
-    ModelRequest,
-    ResponsePart,
-    Text,
-    TextDelta,
-    TextEnd,
-    TextStart,
-    ToolCall,
-    ToolMessage,
-    ToolParamsDelta,
-    ToolParamsEnd,
-    ToolParamsStart,
-    Usage,
-)
+from lamina.model import AssistantMessage, Finish, ModelRequest, ResponsePart, Text, ToolCall, ToolMessage, Usage
 from lamina.schema import JsonValue, codec
 
 T = TypeVar("T")
 
 MOST_READS = 8
-_WIDTH = 12
 
 
 @attrs.frozen
@@ -54,34 +35,12 @@ class _Done:
     failed: bool
 
 
-class TriageModel(LanguageModel):
-    """Triages reports by rules. Nothing about it is random, and it keeps nothing between requests."""
+class TriageModel(RuledModel):
+    """Triages reports by rules."""
 
-    provider = "lamina"
-    model = "scripted"
-
-    async def generate(self, request: ModelRequest) -> Result[Sequence[ResponsePart], ModelError]:
-        """Answer from what the request says."""
-        await anyio.lowlevel.checkpoint()
-        return Success(_respond(request))
-
-    async def stream(self, request: ModelRequest, emit: Emit) -> Result[None, ModelError]:
-        """Answer from what the request says, in deltas."""
-        for index, part in enumerate(_respond(request)):
-            await anyio.lowlevel.checkpoint()
-            if isinstance(part, Text):
-                emit(TextStart(f"text-{index}"))
-                for start in range(0, len(part.text), _WIDTH):
-                    emit(TextDelta(f"text-{index}", part.text[start : start + _WIDTH]))
-                emit(TextEnd(f"text-{index}"))
-            elif isinstance(part, ToolCall):
-                emit(ToolParamsStart(part.id, part.name))
-                emit(ToolParamsDelta(part.id, part.arguments))
-                emit(ToolParamsEnd(part.id))
-                emit(part)
-            elif isinstance(part, Finish):
-                emit(part)
-        return Success(None)
+    def respond(self, request: ModelRequest) -> list[ResponsePart]:
+        """Plan the turn anew from what the request says."""
+        return _respond(request)
 
 
 def _respond(request: ModelRequest) -> list[ResponsePart]:

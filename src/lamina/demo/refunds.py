@@ -9,33 +9,24 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from pathlib import Path
 
-import anyio.lowlevel
 import attrs
 import orjson
 from returns.result import Failure, Result, Success
 
 from lamina.agent import Agent, AgentPolicy
 from lamina.approval import Approval, Ask, DeferredApproval
+from lamina.demo._ruled import RuledModel
 from lamina.effect import Try, bind, tagged
 from lamina.model import (
-    Emit,
     Finish,
     LanguageModel,
-    ModelError,
     ModelRequest,
     ResponsePart,
     Text,
-    TextDelta,
-    TextEnd,
-    TextStart,
     ToolCall,
     ToolMessage,
-    ToolParamsDelta,
-    ToolParamsEnd,
-    ToolParamsStart,
     ToolResult,
     Usage,
     UserMessage,
@@ -136,33 +127,12 @@ async def refund(call: Refund, ok: Try[NotPaid], till: Till) -> str:
     return f"{call.cents / 100:.2f} for order {call.order}"
 
 
-class Clerk(LanguageModel):
-    """Does what the last input asks by rules: nothing about it is random, and it keeps nothing between requests."""
+class Clerk(RuledModel):
+    """Does what the last input asks."""
 
-    provider = "lamina"
-    model = "scripted"
-
-    async def generate(self, request: ModelRequest) -> Result[Sequence[ResponsePart], ModelError]:
-        """Answer from what the request says."""
-        await anyio.lowlevel.checkpoint()
-        return Success(_respond(request))
-
-    async def stream(self, request: ModelRequest, emit: Emit) -> Result[None, ModelError]:
-        """Answer from what the request says, in deltas."""
-        await anyio.lowlevel.checkpoint()
-        for part in _respond(request):
-            if isinstance(part, Text):
-                emit(TextStart("text"))
-                emit(TextDelta("text", part.text))
-                emit(TextEnd("text"))
-            elif isinstance(part, ToolCall):
-                emit(ToolParamsStart(part.id, part.name))
-                emit(ToolParamsDelta(part.id, part.arguments))
-                emit(ToolParamsEnd(part.id))
-                emit(part)
-            elif isinstance(part, Finish):
-                emit(part)
-        return Success(None)
+    def respond(self, request: ModelRequest) -> list[ResponsePart]:
+        """Look up, refund, and say what became of it."""
+        return _respond(request)
 
 
 def _respond(request: ModelRequest) -> list[ResponsePart]:
