@@ -234,7 +234,7 @@ class BoundContract(Surface, Generic[V_co, X_contra]):
         value = payload_of(dispatched, variant)
         if dispatched.completion is not None and dispatched.completion.status == "failed":
             by = type(dispatched.completion.message).__name__
-            return ToolFailure(AgentCompletionFailed(variant.name, variant.tag, by), value)
+            return ToolFailure(AgentCompletionFailed(variant.name, variant.tag, by, value["completion"]), value)
         return ToolSuccess(value)
 
     def _read(self, name: str | None, reading: Reading) -> JsonValue:

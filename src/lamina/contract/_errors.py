@@ -174,11 +174,14 @@ class AgentCompletionFailed:
         capability: Its name.
         tag: Its message's tag.
         completed_by: The failure message's tag.
+        completion: How it ended, in JSON, with what the failure message says: a model can do better next time only by
+            what went wrong.
     """
 
     capability: str
     tag: str
     completed_by: str
+    completion: JsonValue = None
 
 
 DispatchError: TypeAlias = (
@@ -192,7 +195,7 @@ DispatchError: TypeAlias = (
 )
 """Everything that a dispatch may end with and that is not a programmer's mistake."""
 
-_TOLD = ("capability", "tag", "invocation", "delivery", "dispatched", "verdict", "reason", "completed_by")
+_TOLD = ("capability", "tag", "invocation", "delivery", "dispatched", "verdict", "reason", "completed_by", "completion")
 
 
 def wire(error: DispatchError | AgentCompletionFailed) -> dict[str, JsonValue]:

@@ -103,7 +103,8 @@ def _tool(variant: Variant, host: type[Any], grounds: _Grounds, *, equipped: boo
         sent = answered.unwrap()
         if sent.completion is not None and sent.completion.status == "failed":
             by = type(sent.completion.message).__name__
-            return Failure(AgentCompletionFailed(variant.name, variant.tag, by))
+            ended = payload_of(sent, variant)["completion"]
+            return Failure(AgentCompletionFailed(variant.name, variant.tag, by, ended))
         return Success(cast("JsonValue", payload_of(sent, variant)))
 
     async def available(live: object) -> bool:

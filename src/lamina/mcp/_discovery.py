@@ -78,7 +78,7 @@ async def _pages(client: Client, server: ServerSpec) -> Result[Catalogue, McpDis
         if len(found) > limits.tools:
             return Failure(McpDiscoveryFailed(server.name, f"it has more than {limits.tools} tools"))
         cursor = page.next_cursor
-        if cursor is None:
+        if not cursor:  # some servers spell the end of the list as an empty one
             return Success(_catalogue(found, server))
         if cursor in seen:
             return Failure(McpDiscoveryFailed(server.name, "it gave the cursor of a page again"))

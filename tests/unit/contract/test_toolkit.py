@@ -87,13 +87,15 @@ async def test_the_model_is_told_what_is_wrong_with_its_input() -> None:
 
 
 async def test_a_refusal_and_a_failure_message_are_failures() -> None:
-    host = OurHost(on_dispatch=lambda message: host.happen(FailedDelete("a")))
+    host = OurHost(on_dispatch=lambda message: host.happen(FailedDelete("a", "locked")))
     contract = base.variant(Delete, "d", completion=completes(Deleted, failure=FailedDelete)).variant(
         Clear, "c", authorize=lambda attempt: False
     )
     failed, refused = await run(contract, host, call_tool("delete", raw='{"id": "a"}'), call_tool("clear"))
 
     assert (failed["_tag"], failed["message"]) == ("AgentCompletionFailed", "Failed: FailedDelete")
+    ended = {"status": "failed", "message": {"_tag": "FailedDelete", "id": "a", "why": "locked"}}
+    assert failed["completion"] == ended
     assert refused == {
         "_tag": "ToolRejected",
         "reason": "unauthorized",

@@ -81,8 +81,9 @@ async def test_a_list_that_cannot_be_used(flag: str, why: str) -> None:
         assert connected == Failure(McpDiscoveryFailed("raw", why))
 
 
-async def test_every_page_is_read() -> None:
-    async with connect(raw("pages")) as connected, connect(raw()) as whole:
+@pytest.mark.parametrize("flags", [("pages",), ("pages", "blank")])
+async def test_every_page_is_read(flags: tuple[str, ...]) -> None:
+    async with connect(raw(*flags)) as connected, connect(raw()) as whole:
         paged, known = connected.unwrap().server("raw"), whole.unwrap().server("raw")
 
     assert paged is not None

@@ -89,6 +89,8 @@ def result_of(surface: Surface, capability: Capability | None, name: str, outcom
             return error_result(outcome.message)
         case ToolDefect(kind="raised" | "output"):
             return error_result(f'Capability "{name}" failed unexpectedly')
+        case ToolFailure():
+            return _failure(capability, outcome)
         case _:
             return error_result(outcome.message)
 
@@ -96,6 +98,16 @@ def result_of(surface: Surface, capability: Capability | None, name: str, outcom
 def error_result(text: str) -> wire.CallToolResult:
     """Give an answer that says what went wrong."""
     return wire.CallToolResult(content=[wire.TextContent(text=text)], is_error=True)
+
+
+def _failure(capability: Capability | None, outcome: ToolFailure) -> wire.CallToolResult:
+    """Give the sentence, and the value where it is what the capability's schema promises: an operation that failed."""
+    told, value = error_result(outcome.message), outcome.value
+    described = capability is not None and capability.output_schema is not None
+    # What else a failure may hold is an error's own form, which has a tag, or the remains of what was too large.
+    if described and isinstance(value, dict) and not value.keys() & {"_tag", "truncatedToolResult"}:
+        told.structured_content = value
+    return told
 
 
 def required_of(outcome: Outcome) -> wire.ClientCapabilities | None:

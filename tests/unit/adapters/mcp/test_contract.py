@@ -24,7 +24,7 @@ base = Contract.of(Model, messages=Message, context=pick("name"), name="todo", v
 def answering(host: Host) -> Any:
     def on_dispatch(message: Any) -> None:
         if isinstance(message, Delete):
-            host.happen(FailedDelete(message.id) if message.id == "lost" else Deleted(message.id))
+            host.happen(FailedDelete(message.id, "locked") if message.id == "lost" else Deleted(message.id))
         elif isinstance(message, Rename):
             if message.name == "boom":
                 raise ValueError(SECRET)
@@ -61,6 +61,8 @@ async def test_78_85_each_row_of_a_call(era: str) -> None:
         assert done.structured_content["completion"]["status"] == "completed"
         lost = await call("delete", id="lost")
         assert (lost.content[0].text, lost.is_error) == ("Failed: FailedDelete", True)
+        ended = {"status": "failed", "message": {"_tag": "FailedDelete", "id": "lost", "why": "locked"}}
+        assert lost.structured_content == {"capability": "delete", "tag": "Delete", "completion": ended}
         sent = await call("rename", name="new")
         assert sent.content[0].text == "Dispatched Rename"
         assert "completion" not in sent.structured_content

@@ -91,6 +91,8 @@ def listing(params: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = {"tools": tools()[at : at + 5]}
         if at + 5 < len(tools()):
             found["nextCursor"] = str(at + 5)
+        elif "blank" in FLAGS:
+            found["nextCursor"] = ""
         return found
     if "notools" in FLAGS:
         return {"tools": "none"}
