@@ -1,4 +1,4 @@
-"""`python -m lamina.cli` is the command, for where its script is not on the path."""
+"""`python -m lamina.cli` is the command, as `python -m lamina` is."""
 
 import sys
 
