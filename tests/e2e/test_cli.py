@@ -290,6 +290,10 @@ MISTAKES = [
     (("run", "zzz:app", "x"), "lamina: There is no module zzz.\n  Here there is orders.\n"),
     (("run", "lamina.dem:app", "x"), "lamina: There is no module lamina.dem.\n  There is lamina.demo.\n"),
     (("run", "orders:ap", "x"), "lamina: The module orders has no ap.\n  There is orders:app.\n"),
+    (
+        ("run", "orders:numbe", "x"),
+        "lamina: The module orders has no numbe.\n  A RuntimeBuilder there is orders:",
+    ),
     (("run", "orders:zzz", "x"), "lamina: The module orders has no zzz.\n  A RuntimeBuilder there is orders:app,"),
     (
         ("run", "orders:number", "x"),

@@ -186,8 +186,9 @@ def _modules_in(parent: str) -> list[str]:
 
 
 def _no_attribute(module: ModuleType, name: str, path: str, wanted: Wanted) -> UsageError:
-    names = dict.fromkeys([*_wanted_in(module, wanted), *(one for one in vars(module) if not one.startswith("_"))])
-    near = get_close_matches(path, list(names), 3)
+    # Where there is what is wanted, nothing else would do, however much its name is like the one that was given.
+    names = _wanted_in(module, wanted) or [one for one in vars(module) if not one.startswith("_")]
+    near = get_close_matches(path, names, 3)
     hint = [f"There is {', '.join(f'{name}:{one}' for one in near)}."] if near else _hint(module, name, wanted)
     return UsageError(f"The module {name} has no {path}.", *hint)
 

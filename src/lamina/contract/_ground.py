@@ -13,6 +13,7 @@ from lamina.audit import Audit
 from lamina.call import Caller, Invocation
 from lamina.contract._completion import MessageCompletion, StateCompletion
 from lamina.contract._variant import Variant
+from lamina.contract.plain import PlainHost
 from lamina.effect import Clock, ConstructionError, Ids, Problem, SystemClock, SystemIds, name_of
 from lamina.redaction import Secrets
 from lamina.telemetry import Telemetry
@@ -171,6 +172,11 @@ def _what_the_host_lacks(
     for method in ("model", "dispatch"):
         if not callable(getattr(host, method, None)):
             yield f"This host has no {method}().", _METHODS[method]
+    if isinstance(host, PlainHost):
+        takes = cast("PlainHost[object, object]", host).takes
+        for one in variants:
+            if one.message not in takes:
+                yield f'This host has no function for "{one.tag}", which "{one.name}" sends.', f".on({one.tag}, …)"
     for method in ("model", "subscribe", "observe"):
         if inspect.iscoroutinefunction(getattr(host, method, None)):
             yield f"This host's {method}() is async; it answers at once.", _METHODS[method]

@@ -21,7 +21,8 @@ class PlainHost(Generic[M, V]):
 
     When to use: your application is an object with methods. Say how to make a model of it, and which method each
     message stands for. A function may be async, and may answer with a message (or a `Result` of one): a fact, which is
-    told to whoever observes, so that a capability can complete on it. Observers are told of the sent message first.
+    told to whoever observes, so that a capability can complete on it. Observers are told of the sent message first. A
+    `Failure` of anything else is the host's: nobody could be told of it as a fact, so the dispatch fails unexpectedly.
     Changes that come about in other ways are told with `changed()`.
 
     Example:
@@ -68,6 +69,11 @@ class PlainHost(Generic[M, V]):
         """
         return PlainHost(self._read, {**self._functions, message: function}, self._changes, self._facts)
 
+    @property
+    def takes(self) -> frozenset[type]:
+        """The classes of the messages that there is a function for."""
+        return frozenset(self._functions)
+
     def model(self) -> M:
         """Make the model of this moment."""
         return self._read()
@@ -77,6 +83,7 @@ class PlainHost(Generic[M, V]):
 
         Raises:
             KeyError: There is none.
+            RuntimeError: It answered with a `Failure` that is no message.
             Exception: What it raised.
         """
         answer = self._functions[type(message)](message)
@@ -116,6 +123,9 @@ class PlainHost(Generic[M, V]):
             answer = cast("Success[object]", answer).unwrap()
         elif isinstance(answer, Failure):
             answer = cast("Result[object, object]", answer).failure()
+            if not attrs.has(type(answer)):
+                self._changes.tell()  # how far it got, only the function knows
+                raise RuntimeError(f"the function of {type(message).__name__} failed: {answer}")
         if attrs.has(type(answer)):
             self._facts.tell(answer)
         self._changes.tell()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 import attrs
 import pytest
 from returns.result import Failure, Result, Success
 
-from lamina.contract import Command, Contract, MemoryHost, PlainHost, Settled, command, completes, replay
+from lamina.contract import AgentDefect, Command, Contract, MemoryHost, PlainHost, Settled, command, completes, replay
+from lamina.effect import ConstructionError
 
 
 @attrs.frozen
@@ -307,3 +308,21 @@ async def test_a_plain_object_is_served_by_its_methods() -> None:
     host.changed()
     assert changes == ["changed"] * 5
     assert host.listeners == 1
+
+
+async def test_a_method_that_fails_with_no_message_has_not_done_what_was_asked() -> None:
+    host = PlainHost.of(lambda: Balance(0)).on(PayIn, lambda _: Failure("the account is closed"))
+    bound = Contract.of(Balance, messages=PayIn).variant(PayIn, "Pay in").bind(host)
+    with pytest.raises(AgentDefect) as caught:
+        await bound.dispatch(PayIn(5))
+    assert "closed" in str(caught.value.__cause__)
+
+
+def test_a_message_without_a_method_is_found_when_the_contract_is_bound() -> None:
+    host: Any = PlainHost.of(lambda: Balance(0)).on(PayIn, lambda _: None)
+    contract = Contract.of(Balance, messages=PayIn | PayOut).variant(PayIn, "Pay in").variant(PayOut, "Pay out")
+    with pytest.raises(ConstructionError) as caught:
+        contract.bind(host)
+    (problem,) = caught.value.problems
+    assert problem.lines == ('This host has no function for "PayOut", which "pay_out" sends.',)
+    assert problem.write == ".on(PayOut, …)"
