@@ -165,6 +165,11 @@ _METHODS: Final = {
 }
 
 
+def _taken_by(host: object) -> frozenset[type] | None:
+    """Give the messages that a host has a function for, where it is of the kind that knows."""
+    return cast("PlainHost[object, object]", host).takes if isinstance(host, PlainHost) else None
+
+
 def _what_the_host_lacks(
     variants: tuple[Variant, ...], principal: type[Any] | None, host: object
 ) -> Iterator[tuple[str, str]]:
@@ -172,8 +177,8 @@ def _what_the_host_lacks(
     for method in ("model", "dispatch"):
         if not callable(getattr(host, method, None)):
             yield f"This host has no {method}().", _METHODS[method]
-    if isinstance(host, PlainHost):
-        takes = cast("PlainHost[object, object]", host).takes
+    takes = _taken_by(host)
+    if takes is not None:
         for one in variants:
             if one.message not in takes:
                 yield f'This host has no function for "{one.tag}", which "{one.name}" sends.', f".on({one.tag}, …)"
