@@ -81,12 +81,30 @@ def _package(package: griffe.Module) -> Iterator[str]:
                 yield from _class(target)
             case griffe.Function():
                 yield from _function(target)
+            case griffe.Attribute() if (maker := _called_like_a_function(target)) is not None:
+                yield from _methods(maker, str(name))
             case griffe.Attribute():
                 value = f" = {target.value}" if target.value is not None else ""
                 yield f"```python\n{name}{value}\n```\n"
                 yield from _docstring(target)
             case _:
                 yield from _docstring(target)
+
+
+def _called_like_a_function(one: griffe.Attribute) -> griffe.Class | None:
+    """Give the class of `tool = ToolDecorator()`, which is read as the function that it stands for."""
+    made = one.parent.members.get(str(one.value).removesuffix("()")) if one.parent is not None else None
+    return made if isinstance(made, griffe.Class) and "__call__" in made.members else None
+
+
+def _methods(one: griffe.Class, name: str) -> Iterator[str]:
+    """Show what calling an instance does, and its methods, under the instance's name."""
+    for method, member in one.members.items():
+        if method == "__call__" and isinstance(member, griffe.Function):
+            yield from _function(member, name)
+        elif not method.startswith("_") and isinstance(member, griffe.Function) and member.docstring:
+            yield f"\n### {name}.{method}\n"
+            yield from _function(member)
 
 
 def _class(one: griffe.Class) -> Iterator[str]:
@@ -104,7 +122,7 @@ def _class(one: griffe.Class) -> Iterator[str]:
         lines.append(f"    {member.name}: {member.annotation}{default}")
     constructor = one.members.get("__init__")
     if not fields and isinstance(constructor, griffe.Function):
-        lines.extend(f"    {line}" for line in _signatures(constructor))
+        lines.extend(f"    {line}" for line in _signatures(constructor, "__init__"))
     yield _fence("python", "\n".join(lines))
     yield from _docstring(one)
     for name, member in one.members.items():
@@ -119,15 +137,15 @@ def _class(one: griffe.Class) -> Iterator[str]:
             yield from _docstring(member)
 
 
-def _function(one: griffe.Function) -> Iterator[str]:
-    yield _fence("python", "\n".join(_signatures(one)))
+def _function(one: griffe.Function, name: str | None = None) -> Iterator[str]:
+    yield _fence("python", "\n".join(_signatures(one, name or one.name)))
     yield from _docstring(one)
 
 
-def _signatures(one: griffe.Function) -> list[str]:
+def _signatures(one: griffe.Function, name: str) -> list[str]:
     prefix = "async def" if "async" in one.labels else "def"
     overloads = one.overloads or [one]
-    shown = [f"{prefix} {each.signature(name=one.name)}: ..." for each in overloads[:SHOWN_OVERLOADS]]
+    shown = [f"{prefix} {each.signature(name=name)}: ..." for each in overloads[:SHOWN_OVERLOADS]]
     left = len(overloads) - len(shown)
     return [*shown, f"# and {left} more, alike"] if left else shown
 

@@ -199,6 +199,16 @@ async def undeclared(call: Inspect, ok: Try[NotFound], github: Github) -> int:
     return ok(Failure(NoAccess()))  # ERR
 
 
+@tool(executing="readonly")  # ERR
+async def misspelt(call: Label, ok: Try[Never]) -> str:
+    return call.name
+
+
+@tool(max_concurrency="2")  # ERR
+async def of_another_type(call: Label, ok: Try[Never]) -> str:
+    return call.name
+
+
 @tool(approval=Ask[Label]())  # ERR
 async def forgotten(call: Label, ok: Try[Never]) -> int:
     return 1

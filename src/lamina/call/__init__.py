@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         LinkContent,
         TextContent,
     )
+    from lamina.call._forwarding import ForwardingSurface
     from lamina.call._invocation import Invocation, Signal
     from lamina.call._presented import presented
     from lamina.call._surface import (
@@ -97,6 +98,7 @@ __all__ = [
     "DocumentContent",
     "Elicited",
     "ExecutionClass",
+    "ForwardingSurface",
     "Gives",
     "ImageContent",
     "Invocation",
@@ -153,6 +155,7 @@ _HOME_OF = {
     "Contents": "_contents",
     "DocumentContent": "_contents",
     "Elicited": "_caller",
+    "ForwardingSurface": "_forwarding",
     "Gives": "_surface",
     "ImageContent": "_contents",
     "Invocation": "_invocation",

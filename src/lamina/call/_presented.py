@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Literal
 from urllib.parse import quote
 
 import attrs
@@ -12,14 +10,13 @@ import orjson
 from returns.result import Failure, Result
 
 from lamina.call._bound import bound
-from lamina.call._caller import NOBODY, Caller
+from lamina.call._caller import Caller
+from lamina.call._forwarding import ForwardingSurface
 from lamina.call._invocation import Invocation
 from lamina.call._outcome import Outcome, ToolDefect, ToolFailure, ToolInvalidInput, ToolRejected, ToolSuccess
 from lamina.call._surface import (
     AgentResourceError,
     Capability,
-    PromptMessage,
-    PromptRefused,
     ReadDefect,
     ResourceContent,
     ResourceInfo,
@@ -51,13 +48,11 @@ def presented(
     return _Presented(surface, list_all=list_all, read_tools=read_tools, inline_defs=inline_defs)
 
 
-class _Presented(Surface):
+class _Presented(ForwardingSurface):
     def __init__(self, inner: Surface, *, list_all: bool, read_tools: bool, inline_defs: bool) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._list_all = list_all
         self._reads: dict[str, ResourceInfo] = {}
-        self.name, self.version = inner.name, inner.version
-        self.resources, self.templates, self.prompts = inner.resources, inner.templates, inner.prompts
         shown = list(inner.capabilities)
         if read_tools:
             for info in (*inner.resources, *inner.templates):
@@ -89,26 +84,6 @@ class _Presented(Surface):
     def summary(self, name: str, outcome: ToolSuccess) -> str | None:
         """Pass on what the surface says."""
         return None if name in self._reads else self._inner.summary(name, outcome)
-
-    async def read(self, uri: str) -> Result[ResourceContent, AgentResourceError | ReadDefect]:
-        """Pass it on."""
-        return await self._inner.read(uri)
-
-    async def prompt(
-        self, name: str, arguments: Mapping[str, str], caller: Caller = NOBODY
-    ) -> Result[tuple[PromptMessage, ...], PromptRefused]:
-        """Pass it on."""
-        return await self._inner.prompt(name, arguments, caller)
-
-    async def complete(
-        self, kind: Literal["prompt", "template"], of: str, argument: str, begun: str
-    ) -> tuple[str, ...]:
-        """Pass it on."""
-        return await self._inner.complete(kind, of, argument, begun)
-
-    def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Pass it on."""
-        return self._inner.subscribe(listener)
 
 
 def _reading(info: ResourceInfo) -> Capability:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal
+from collections.abc import Awaitable, Callable
 
 import anyio
 import attrs
-from returns.result import Result
 
 from lamina.call import (
-    NOBODY,
-    AgentResourceError,
     Caller,
+    ForwardingSurface,
     Invocation,
     Outcome,
-    PromptMessage,
-    PromptRefused,
-    ReadDefect,
-    ResourceContent,
     Signal,
     Surface,
     ToolRejected,
-    ToolSuccess,
 )
 from lamina.schema import JsonValue
 
@@ -31,7 +23,7 @@ _LAST = 3.0
 _ENDING = "The server is ending; the call was not started."
 
 
-class Watched(Surface):
+class Watched(ForwardingSurface):
     """Another surface, of which one knows which calls are under way.
 
     Args:
@@ -39,16 +31,10 @@ class Watched(Surface):
     """
 
     def __init__(self, inner: Surface) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._running: dict[int, Signal] = {}
         self._idle = anyio.Event()
         self._closed = False
-        self.name = inner.name
-        self.version = inner.version
-        self.capabilities = inner.capabilities
-        self.resources = inner.resources
-        self.templates = inner.templates
-        self.prompts = inner.prompts
 
     @property
     def running(self) -> int:
@@ -78,39 +64,11 @@ class Watched(Surface):
         key = id(signal)
         self._running[key] = signal
         try:
-            return await self._inner.invoke(name, payload, invocation, caller)
+            return await super().invoke(name, payload, invocation, caller)
         finally:
             self._running.pop(key, None)
             if not self._running:
                 self._idle.set()
-
-    async def available(self) -> frozenset[str]:
-        """Pass it on."""
-        return await self._inner.available()
-
-    def summary(self, name: str, outcome: ToolSuccess) -> str | None:
-        """Pass it on."""
-        return self._inner.summary(name, outcome)
-
-    async def read(self, uri: str) -> Result[ResourceContent, AgentResourceError | ReadDefect]:
-        """Pass it on."""
-        return await self._inner.read(uri)
-
-    async def prompt(
-        self, name: str, arguments: Mapping[str, str], caller: Caller = NOBODY
-    ) -> Result[tuple[PromptMessage, ...], PromptRefused]:
-        """Pass it on."""
-        return await self._inner.prompt(name, arguments, caller)
-
-    async def complete(
-        self, kind: Literal["prompt", "template"], of: str, argument: str, begun: str
-    ) -> tuple[str, ...]:
-        """Pass it on."""
-        return await self._inner.complete(kind, of, argument, begun)
-
-    def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Pass it on."""
-        return self._inner.subscribe(listener)
 
 
 class Closing:

@@ -10,14 +10,15 @@ from returns.result import Result
 from lamina.approval import Approval, Ask
 from lamina.call import ExecutionClass
 from lamina.tools._declare import Declare, DeclareFor
-from lamina.tools._group import ConcurrencyGroup
 from lamina.tools._options import ToolOptions
 from lamina.tools._read import tool_from_function
 from lamina.tools._simple import tool_from_plain_function
-from lamina.tools._tool import FailureMode, Tool
+from lamina.tools._tool import Tool
 
 if TYPE_CHECKING:
-    from lamina.call import CallerFeature
+    from typing import Unpack
+
+    from lamina.tools._keywords import ToolKeywords
 
 C = TypeVar("C")
 T = TypeVar("T")
@@ -30,60 +31,20 @@ class ToolDecorator:
 
     @overload
     def __call__(
-        self,
-        *,
-        needs_approval: Literal[True],
-        approval: Ask[C],
-        name: str | None = None,
-        title: str = "",
-        execution: ExecutionClass = "uncertain",
-        failure_mode: FailureMode = "return",
-        available: Callable[..., bool | Awaitable[bool]] | None = None,
-        max_concurrency: int | None = None,
-        groups: tuple[ConcurrencyGroup, ...] = (),
-        asks: tuple[CallerFeature, ...] | None = None,
+        self, *, needs_approval: Literal[True], approval: Ask[C], **options: Unpack[ToolKeywords]
     ) -> DeclareFor[Approval, C]: ...
     @overload
-    def __call__(
-        self,
-        *,
-        needs_approval: Literal[True],
-        name: str | None = None,
-        title: str = "",
-        execution: ExecutionClass = "uncertain",
-        failure_mode: FailureMode = "return",
-        available: Callable[..., bool | Awaitable[bool]] | None = None,
-        max_concurrency: int | None = None,
-        groups: tuple[ConcurrencyGroup, ...] = (),
-        asks: tuple[CallerFeature, ...] | None = None,
-    ) -> Declare[Approval]: ...
+    def __call__(self, *, needs_approval: Literal[True], **options: Unpack[ToolKeywords]) -> Declare[Approval]: ...
     @overload
     def __call__(
-        self,
-        *,
-        needs_approval: Literal[False] = False,
-        name: str | None = None,
-        title: str = "",
-        execution: ExecutionClass = "uncertain",
-        failure_mode: FailureMode = "return",
-        available: Callable[..., bool | Awaitable[bool]] | None = None,
-        max_concurrency: int | None = None,
-        groups: tuple[ConcurrencyGroup, ...] = (),
-        asks: tuple[CallerFeature, ...] | None = None,
+        self, *, needs_approval: Literal[False] = False, **options: Unpack[ToolKeywords]
     ) -> Declare[Never]: ...
     def __call__(
         self,
         *,
         needs_approval: bool = False,
         approval: Ask[Any] | None = None,
-        name: str | None = None,
-        title: str = "",
-        execution: ExecutionClass = "uncertain",
-        failure_mode: FailureMode = "return",
-        available: Callable[..., bool | Awaitable[bool]] | None = None,
-        max_concurrency: int | None = None,
-        groups: tuple[ConcurrencyGroup, ...] = (),
-        asks: tuple[CallerFeature, ...] | None = None,
+        **options: Unpack[ToolKeywords],
     ) -> Declare[Any] | DeclareFor[Any, Any]:
         """Make a tool of an async handler.
 
@@ -94,15 +55,7 @@ class ToolDecorator:
         Args:
             needs_approval: Ask `Approval` before a call starts; this adds it to the tool's needs.
             approval: What a person is shown; only with `needs_approval=True`.
-            name: What the model calls it by; the function's name otherwise.
-            title: What people call it.
-            execution: `readonly` calls may be run again freely, `idempotent` ones change nothing the second time,
-                and of an `uncertain` one nobody knows.
-            failure_mode: `return` tells the model of a declared failure, `error` ends the run with it.
-            available: A function of services that says whether the tool may be used now.
-            max_concurrency: How many calls may run at once in a runtime.
-            groups: Limits shared with other tools.
-            asks: What the handler asks its `Caller` for; progress and log, where it takes one and nothing is said.
+            options: Its names and its limits; `ToolKeywords` has them one by one.
 
         Raises:
             ConstructionError: The signature cannot be read; it names the file and line.
@@ -122,21 +75,10 @@ class ToolDecorator:
             >>> add.name, add.description
             ('add', 'Add two numbers.')
         """
-        options = ToolOptions.checked(
-            needs_approval=needs_approval,
-            approval=approval,
-            name=name,
-            title=title,
-            execution=execution,
-            failure_mode=failure_mode,
-            available=available,
-            max_concurrency=max_concurrency,
-            groups=groups,
-            asks=asks,
-        )
+        checked = ToolOptions.checked(needs_approval=needs_approval, approval=approval, **options)
 
         def declare(fn: Callable[..., Awaitable[Any]]) -> Tool[Any, Any, Any]:
-            return tool_from_function(fn, options)
+            return tool_from_function(fn, checked)
 
         return cast("Declare[Any]", declare)
 
