@@ -147,6 +147,7 @@ class Connection:
                 self._connecting = scope
                 async with self._client(transport) as client:
                     scope.deadline = NEVER
+                    _leave_values_to_us(client)
                     read = await self._discovered(client)
                     self._connecting = None
                     if isinstance(read, Failure):
@@ -332,6 +333,15 @@ class Connection:
                     self._wanted.set()
                 await self._moved.wait()
         return McpConnectionLost(self.server.name, self._why or "it is being connected to")
+
+
+def _leave_values_to_us(client: Client) -> None:
+    """Keep the SDK from applying a server's own schema to its values, which may take for ever; `Link` does it."""
+
+    async def nothing(name: str, result: object) -> None:
+        pass
+
+    setattr(client.session, "validate_tool_result", nothing)  # noqa: B010 - to the checkers it is a method
 
 
 def _innermost(error: BaseException) -> BaseException:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 import attrs
 from returns.result import Failure, Result, Success
 
 from lamina.effect import log
 from lamina.mcp._errors import LONGEST_TEXT, McpDiscoveryFailed
-from lamina.mcp._results import is_too_large, size_of, tool_of
+from lamina.mcp._results import digest_of, is_too_large, size_of, tool_of
+from lamina.mcp._schemas import ToolSchemas, read_schemas
 from lamina.mcp._servers import ServerSpec
 from lamina.mcp.port import RemoteTool
 from lamina.schema import is_json
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from mcp import Client
 
 _LONGEST_NAME = 256
+_MOST_TOLD = 32
 
 
 @attrs.frozen(eq=False)
@@ -36,8 +39,15 @@ class Catalogue:
     refused: Mapping[str, str]
 
 
-async def discover(client: Client, server: ServerSpec) -> Result[Catalogue, McpDiscoveryFailed]:
+async def discover(
+    client: Client, server: ServerSpec, known: Catalogue | None = None
+) -> Result[Catalogue, McpDiscoveryFailed]:
     """Read every page of the list; a cursor that comes again, or a list without end, is a failure.
+
+    Args:
+        client: The SDK's client.
+        server: What was connected to.
+        known: What it offered before; what is the same is not read again.
 
     Raises:
         MCPError: The connection is lost.
@@ -50,7 +60,7 @@ async def discover(client: Client, server: ServerSpec) -> Result[Catalogue, McpD
         return Success(Catalogue({}, {}))
     try:
         with anyio.fail_after(server.limits.discovery):
-            return await _pages(client, server)
+            return await _pages(client, server, known)
     except TimeoutError:
         return Failure(McpDiscoveryFailed(server.name, f"it took longer than {server.limits.discovery:g} s"))
     except ValidationError:
@@ -65,7 +75,7 @@ async def discover(client: Client, server: ServerSpec) -> Result[Catalogue, McpD
         return Failure(McpDiscoveryFailed(server.name, f"it refused: {error.message[:LONGEST_TEXT]}"))
 
 
-async def _pages(client: Client, server: ServerSpec) -> Result[Catalogue, McpDiscoveryFailed]:
+async def _pages(client: Client, server: ServerSpec, known: Catalogue | None) -> Result[Catalogue, McpDiscoveryFailed]:
     from mcp_types import PaginatedRequestParams
 
     limits = server.limits
@@ -79,17 +89,20 @@ async def _pages(client: Client, server: ServerSpec) -> Result[Catalogue, McpDis
             return Failure(McpDiscoveryFailed(server.name, f"it has more than {limits.tools} tools"))
         cursor = page.next_cursor
         if not cursor:  # some servers spell the end of the list as an empty one
-            return Success(_catalogue(found, server))
+            return Success(await _catalogue(found, server, known))
         if cursor in seen:
             return Failure(McpDiscoveryFailed(server.name, "it gave the cursor of a page again"))
         seen.add(cursor)
     return Failure(McpDiscoveryFailed(server.name, f"it has more than {limits.pages} pages"))
 
 
-def _catalogue(found: list[wire.Tool], server: ServerSpec) -> Catalogue:
+async def _catalogue(found: list[wire.Tool], server: ServerSpec, known: Catalogue | None) -> Catalogue:
+    before = {} if known is None else {tool.digest: tool.schemas for tool in known.tools.values()}
     tools: dict[str, RemoteTool] = {}
     refused: dict[str, str] = {}
+    unapplied: list[str] = []
     for each in found:
+        await anyio.lowlevel.checkpoint()  # reading a schema has its bound, and there may be many
         name = each.name
         why = _why_not(each, server)
         if name in tools or name in refused:
@@ -99,9 +112,19 @@ def _catalogue(found: list[wire.Tool], server: ServerSpec) -> Catalogue:
         elif why is not None:
             refused[name[:_LONGEST_NAME]] = why
         else:
-            tools[name] = tool_of(server.name, each, trusted=server.trust_annotations)
+            digest = digest_of(each)
+            schemas = before.get(digest) or read_schemas(each.input_schema, each.output_schema)
+            if isinstance(schemas, Failure):
+                refused[name] = "; ".join(schemas.failure())
+                continue
+            read = schemas if isinstance(schemas, ToolSchemas) else schemas.unwrap()
+            tools[name] = tool_of(server.name, each, digest, read, trusted=server.trust_annotations)
+            unapplied += [f"{name} {at}" for at in read.unapplied]
     if refused:
         log().warning("an MCP server has tools that cannot be used", server=server.name, tools=refused)
+    if unapplied:
+        told = unapplied[:_MOST_TOLD]
+        log().warning("expressions in an MCP server's schemas are not applied", server=server.name, at=told)
     return Catalogue(tools, refused)
 
 

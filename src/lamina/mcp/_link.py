@@ -120,7 +120,7 @@ class Link:
         fresh = self._fresh
         try:
             self._again = False
-            read = await discover(self._client, self._server)
+            read = await discover(self._client, self._server, self.catalogue)
         except MCPError as error:
             self.lose(error.message[:LONGEST_TEXT])
             return
@@ -175,18 +175,29 @@ class Link:
         from pydantic import ValidationError
 
         call, name, broken = serving.call, self._server.name, self._transport.broken
+        tool = self.catalogue.tools.get(call.tool)
         progress = None if call.progress is None else _Progress(call.progress)
         try:
             result = await self._client.call_tool(call.tool, dict(call.arguments), progress_callback=progress)
         except MCPError as error:
             return self._refusal(call, error, broken)
         except (ValidationError, RuntimeError) as error:
-            # No result of the protocol, too many questions, or a value that breaks the schema that was listed: the SDK
-            # quotes it, and what is withheld is withheld from the log as well.
-            kind = type(error).__name__
-            log().warning("an MCP server's answer is not what it declares", server=name, tool=call.tool, error=kind)
-            return McpMisbehaved(name, call.tool)
-        return result_of(name, call.tool, result, self._server.limits.result_bytes)
+            # No result of the protocol, or too many questions: the SDK quotes it, and what is withheld is withheld
+            # from the log as well.
+            return self._misbehaved(call, type(error).__name__)
+        answer = result_of(name, call.tool, result, self._server.limits.result_bytes)
+        promised = None if tool is None or tool.schemas is None else tool.schemas.output
+        if promised is None or not isinstance(answer, RemoteResult):
+            return answer
+        if answer.structured is None and "structured_content" not in result.model_fields_set:
+            return self._misbehaved(call, "no structured value")
+        problems = promised.problems(answer.structured)
+        return self._misbehaved(call, *problems) if problems else answer
+
+    def _misbehaved(self, call: McpCall, *why: str) -> McpMisbehaved:
+        name = self._server.name
+        log().warning("an MCP server's answer is not what it declares", server=name, tool=call.tool, why=why)
+        return McpMisbehaved(name, call.tool)
 
     def _refusal(self, call: McpCall, error: MCPError, broken: int) -> Answer:
         """Tell what an error of the protocol is; some stand for what happened to the transport."""

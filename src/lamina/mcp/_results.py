@@ -20,6 +20,7 @@ from lamina.call import (
 )
 from lamina.mcp._errors import McpMisbehaved, McpTooLarge, McpToolFailed
 from lamina.mcp._process import TOO_LARGE
+from lamina.mcp._schemas import ToolSchemas
 from lamina.mcp.port import RemoteResult, RemoteTool, ServerIdentity
 from lamina.schema import JsonValue, canonical_json, is_json
 
@@ -42,11 +43,10 @@ def identity_of(client: Client) -> ServerIdentity:
     )
 
 
-def tool_of(server: str, tool: wire.Tool, *, trusted: bool) -> RemoteTool:
+def tool_of(server: str, tool: wire.Tool, digest: str, schemas: ToolSchemas, *, trusted: bool) -> RemoteTool:
     """Read a tool as it is advertised."""
     annotations = tool.annotations
     said = {} if annotations is None else annotations.model_dump(mode="json", by_alias=True, exclude_none=True)
-    schemas: JsonValue = [tool.name, tool.input_schema, tool.output_schema]
     return RemoteTool(
         server=server,
         name=tool.name,
@@ -56,8 +56,15 @@ def tool_of(server: str, tool: wire.Tool, *, trusted: bool) -> RemoteTool:
         output_schema=tool.output_schema,
         execution=_execution(annotations) if trusted else "uncertain",
         annotations=cast("Mapping[str, JsonValue]", said) if is_json(said) else {},
-        digest=hashlib.sha256(canonical_json(schemas)).hexdigest(),
+        digest=digest,
+        schemas=schemas,
     )
+
+
+def digest_of(tool: wire.Tool) -> str:
+    """Give what tells a tool from others of its name."""
+    told: JsonValue = [tool.name, tool.input_schema, tool.output_schema]
+    return hashlib.sha256(canonical_json(told)).hexdigest()
 
 
 def _execution(annotations: wire.ToolAnnotations | None) -> ExecutionClass:

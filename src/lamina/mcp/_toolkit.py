@@ -24,11 +24,12 @@ from lamina.mcp._errors import (
     McpToolFailed,
 )
 from lamina.mcp._names import is_server_name, qualified
+from lamina.mcp._schemas import RemoteCodec, ToolSchemas, read_schemas
 from lamina.mcp.port import McpCall, McpConnections, RemoteResult, RemoteTool, TellProgress
 from lamina.model import ToolSpec
 from lamina.redaction import Secrets
 from lamina.schema import Codec, JsonValue, canonical_json, codec
-from lamina.tools import Late, SchemaCodec, Tool, Toolkit, ToolOptions, dynamic_tool
+from lamina.tools import Late, Tool, Toolkit, ToolOptions, dynamic_tool
 
 _CONNECTIONS: Final = Need("connections", McpConnections)
 _CALLER: Final = Need("caller", Caller)
@@ -256,9 +257,11 @@ def _bind(remote: RemoteTool, wanted: _Wanted, held: McpConnections | None) -> T
     name = qualified(wanted.prefix, remote.name)
     call = _Calls(remote, held)
     needs = () if held is not None else (_CONNECTIONS, _CALLER) if wanted.caller else (_CONNECTIONS,)
+    schemas = _schemas_of(remote, name, wanted.where)
     success: Codec[Any] = _CONTENTS
     if remote.output_schema is not None:
-        success = SchemaCodec(remote.output_schema, f"the value of tool {name}", wanted.where, any_type=True)
+        assert schemas.output is not None
+        success = RemoteCodec(remote.output_schema, schemas.output, f"the value of tool {name}", any_type=True)
     return dynamic_tool(
         name,
         remote.input_schema,
@@ -271,10 +274,25 @@ def _bind(remote: RemoteTool, wanted: _Wanted, held: McpConnections | None) -> T
             asks=_PROGRESS if wanted.caller else None,
         ),
         needs=needs,
+        input=RemoteCodec(remote.input_schema, schemas.input, f"the input of tool {name}"),
         success=success,
         failure=_FAILURES,
         where=wanted.where,
     )
+
+
+def _schemas_of(remote: RemoteTool, name: str, where: Where) -> ToolSchemas:
+    """Give what was read of its schemas, or read them; who listed a tool has often read them already.
+
+    Raises:
+        ConstructionError: They cannot be applied.
+    """
+    if remote.schemas is not None:
+        return remote.schemas
+    read = read_schemas(remote.input_schema, remote.output_schema)
+    if isinstance(read, Failure):
+        raise ConstructionError([Problem("SCHEMA", f"tool {name}", (*read.failure(), str(where)))])
+    return read.unwrap()
 
 
 class _Calls:

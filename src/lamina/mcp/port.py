@@ -12,6 +12,7 @@ from returns.result import Result
 from lamina.call import Contents, ExecutionClass
 from lamina.effect import Value
 from lamina.mcp._errors import McpCallError
+from lamina.mcp._schemas import ToolSchemas
 from lamina.redaction import Secrets
 from lamina.schema import JsonValue
 from lamina.telemetry import observed
@@ -57,6 +58,7 @@ class RemoteTool(Value):
         execution: What calling it twice does: by its annotations where the server is trusted, else `uncertain`.
         annotations: What the server says of it besides.
         digest: Of name and schemas: another digest is another tool.
+        schemas: What was read of its schemas; whoever needs it reads them anew where it is None.
     """
 
     server: str
@@ -68,6 +70,12 @@ class RemoteTool(Value):
     execution: ExecutionClass = "uncertain"
     annotations: Mapping[str, JsonValue] = attrs.field(factory=dict[str, JsonValue], hash=False)
     digest: str
+    schemas: ToolSchemas | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def unapplied(self) -> tuple[str, ...]:
+        """Where in its schemas an expression stands that is not applied, as `input $.path` (see `BoundedSchema`)."""
+        return () if self.schemas is None else self.schemas.unapplied
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

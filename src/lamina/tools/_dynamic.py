@@ -41,6 +41,7 @@ def dynamic_tool(
     description: str,
     options: ToolOptions,
     needs: tuple[Need, ...] = (),
+    input: Codec[Any] | None = None,  # noqa: A002 - as assemble_tool has it
     success: Codec[Any] | None = None,
     failure: Codec[Any] | None = None,
     where: Where | None = None,
@@ -54,6 +55,7 @@ def dynamic_tool(
         description: What the model reads.
         options: As for `@tool(...)`, checked.
         needs: The services of the handler.
+        input: Of its arguments, of whoever holds them to the schema otherwise; a `SchemaCodec` without it.
         success: Of its value; any JSON without it.
         failure: Of its failures; `DynamicToolFailure` without it.
         where: Where it was written; the caller's place without it.
@@ -69,7 +71,7 @@ def dynamic_tool(
         options=options,
         needs=needs,
         handler=handler,
-        input=SchemaCodec(schema, f"the input of tool {name}", where),
+        input=input or SchemaCodec(schema, f"the input of tool {name}", where),
         success=success or codec(JsonValue),
         failure=failure or codec(DynamicToolFailure),
     )
@@ -78,7 +80,9 @@ def dynamic_tool(
 class SchemaCodec(Codec[Any]):
     """Holds JSON to a JSON Schema, both ways, with the package `jsonschema`; other documents are never fetched.
 
-    The dialect is the one that the schema names; 2020-12 where it names none.
+    The dialect is the one that the schema names; 2020-12 where it names none. The schema is the application's own, and
+    trusted: it may take as long as it takes, and a `pattern` in it is applied by Python's `re`. One that comes from
+    elsewhere is for `lamina.schema.BoundedSchema`.
 
     Args:
         schema: The schema.

@@ -138,7 +138,9 @@ class Tool(Tools[In], Generic[In, Cmd, Ret]):
         """Make a tool whose schema is known only at run time.
 
         When to use: remote tools, and others that no type of yours describes. Arguments are held to the schema by the
-        package `jsonschema` (extra `dynamic`); a schema that refers to other documents refuses every call.
+        package `jsonschema` (extra `dynamic`); a schema that refers to other documents refuses every call. The schema
+        is your own and trusted: nothing bounds how long it takes, and Python's `re` applies its expressions. Tools of
+        MCP servers are bounded (`lamina.schema.BoundedSchema`).
 
         Args:
             name: What the model calls it by.

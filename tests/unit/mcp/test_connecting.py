@@ -99,6 +99,7 @@ async def test_tools_that_cannot_be_used_are_listed_with_the_reason() -> None:
             connected.unwrap().toolkit("raw", ["badschema", "twice", "adds"])
 
     assert known.refused == {
+        "badschema": "its input schema: at $.properties.a.type it is no valid JSON Schema",
         "twice": "two tools have this name",
         "endless": "its schemas are no JSON, or nested too deeply",
         "deep": "its schemas are no JSON, or nested too deeply",

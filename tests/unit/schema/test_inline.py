@@ -53,6 +53,22 @@ def test_what_refers_to_itself_stays_and_still_holds() -> None:
     assert not jsonschema.Draft202012Validator(made).is_valid({"trees": [{"leaf": 5}], "leaf": leaf})
 
 
+def test_what_lies_between_two_circles_stays_and_what_leads_there_does_not() -> None:
+    circle: dict[str, Any] = {"A": {"items": {"$ref": "#/$defs/A"}, "contains": {"$ref": "#/$defs/B"}}}
+    between: dict[str, Any] = {"B": {"items": {"$ref": "#/$defs/C"}}, "C": {"items": {"$ref": "#/$defs/C"}}}
+    schema = {"not": {"$ref": "#/$defs/D"}, "$defs": {**circle, **between, "D": {"items": {"$ref": "#/$defs/A"}}}}
+    assert inline_defs(schema) == {"not": {"items": {"$ref": "#/$defs/A"}}, "$defs": {**circle, **between}}
+
+
+def test_one_that_would_have_no_end_stays_whole() -> None:
+    twice = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(60)}
+    doubled: dict[str, Any] = {"$ref": "#/$defs/a0", "$defs": {**twice, "a60": {}}}
+    line = {f"a{n}": {"$ref": f"#/$defs/a{n + 1}"} for n in range(5_000)}
+    long: dict[str, Any] = {"$ref": "#/$defs/a0", "$defs": {**line, "a5000": {}}}
+    assert inline_defs(doubled) == doubled
+    assert inline_defs(long) == long
+
+
 def test_a_root_that_is_a_reference() -> None:
     assert inline_defs({"$schema": "s", "$ref": "#/$defs/A", "$defs": {"A": {"type": "string"}}}) == {
         "$schema": "s",
