@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lamina.cli._exits import INTERRUPTED, OK, UsageError
 from lamina.cli._models import ModelChoice
+from lamina.cli._stage import Stage
 from lamina.demo import Workspace, helper, small_app, small_task
 from lamina.effect import bind
-
-if TYPE_CHECKING:
-    from lamina.cli._demo import Stage
 
 _TRUST = (
     "SmolLM2 has 135 million parameters. Told what to do in short sentences, one tool each, it got tool and arguments "

@@ -12,7 +12,8 @@ from lamina.schema._gather import each, sized
 from lamina.schema._json import JsonValue, canonical_json, dump
 from lamina.schema._limits import ARRAY_KEYWORDS, NO_CHECKS, Checks, Limit, limit_checks
 from lamina.schema._mismatch import bad
-from lamina.schema._shape import Hook, Kind, Schema, Shape, Undescribable
+from lamina.schema._shape import Shape
+from lamina.schema._terms import Hook, Kind, Schema, Undescribable
 
 
 @attrs.frozen(eq=False)

@@ -9,7 +9,8 @@ from typing import Any
 from lamina.schema._describe import Definitions
 from lamina.schema._json import JsonValue, is_text
 from lamina.schema._mismatch import bad
-from lamina.schema._shape import Hook, Kind, Schema, Shape, Undescribable
+from lamina.schema._shape import Shape
+from lamina.schema._terms import Hook, Kind, Schema, Undescribable
 
 _TOLD = 20
 _MISSING = object()

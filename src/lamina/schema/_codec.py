@@ -13,8 +13,9 @@ from lamina.schema._describe import Definitions
 from lamina.schema._json import DEFAULT_LIMITS, JsonLimits, JsonValue, check_depth, dump, parse
 from lamina.schema._mismatch import Bad, Mismatch, bad, mismatch_of
 from lamina.schema._objects import Object
-from lamina.schema._shape import Hook, Schema, Shape
+from lamina.schema._shape import Shape
 from lamina.schema._shapes import Shapes
+from lamina.schema._terms import Hook, Schema
 from lamina.schema._types import type_name
 from lamina.schema._wrapped import Described, bare
 

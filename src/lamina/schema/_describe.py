@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 
-from lamina.schema._shape import Schema, Shape
+from lamina.schema._terms import Schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _FIELD = re.compile(r" {1,4}(\w+)(?: \([^)]*\))?: (.+)")
@@ -17,10 +17,10 @@ class Definitions:
     """The `$defs` of one schema, filled while it is described."""
 
     def __init__(self) -> None:
-        self._names: dict[Shape, str] = {}
+        self._names: dict[object, str] = {}
         self.bodies: dict[str, Schema] = {}
 
-    def ref(self, shape: Shape, name: str, body: Callable[[Definitions], Schema]) -> Schema:
+    def ref(self, shape: object, name: str, body: Callable[[Definitions], Schema]) -> Schema:
         """Refer to a shape, and describe it the first time; two classes of one name get two entries."""
         known = self._names.get(shape)
         if known is None:

@@ -11,7 +11,8 @@ from returns.result import Failure, Result, Success
 from lamina.effect import Value
 from lamina.schema._describe import Definitions
 from lamina.schema._mismatch import bad
-from lamina.schema._shape import Hook, Kind, Schema, Shape
+from lamina.schema._shape import Shape
+from lamina.schema._terms import Hook, Kind, Schema
 
 E = TypeVar("E")
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from typing import Any
 
 from lamina.schema._limits import Check
 from lamina.schema._mismatch import GIVE_UP, MAX_PROBLEMS, Bad
-from lamina.schema._shape import Hook
+from lamina.schema._terms import Hook
 
 
 class Gather:

@@ -6,7 +6,7 @@ import inspect
 import typing
 from typing import Any, Generic, Protocol, TypeVar, get_args, get_origin
 
-from lamina.schema._shape import Undescribable
+from lamina.schema._terms import Undescribable
 
 Bindings = dict[Any, Any]  # type variable to type; both are forms that Python has no class for
 

@@ -14,7 +14,7 @@ import attrs
 
 from lamina.effect import Value
 from lamina.schema._mismatch import Bad
-from lamina.schema._shape import Schema, Undescribable
+from lamina.schema._terms import Schema, Undescribable
 
 NUMBER_KEYWORDS = {
     "Ge": "minimum",

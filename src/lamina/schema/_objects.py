@@ -13,7 +13,8 @@ from lamina.schema._describe import Definitions, summary
 from lamina.schema._gather import Gather
 from lamina.schema._json import JsonValue
 from lamina.schema._mismatch import Bad, bad
-from lamina.schema._shape import Hook, Kind, Later, Schema, Shape
+from lamina.schema._shape import Later, Shape
+from lamina.schema._terms import Hook, Kind, Schema
 
 _CONVERTER = Converter(detailed_validation=False)
 _GEN: Any = gen  # its functions are typed by attribute types that are not known here

@@ -10,7 +10,8 @@ from lamina.schema._describe import Definitions
 from lamina.schema._json import LARGEST, is_text
 from lamina.schema._limits import NO_CHECKS, NUMBER_KEYWORDS, TEXT_KEYWORDS, Checks, Limit, limit_checks
 from lamina.schema._mismatch import bad
-from lamina.schema._shape import Hook, Kind, Schema, Shape
+from lamina.schema._shape import Shape
+from lamina.schema._terms import Hook, Kind, Schema
 
 _EXACT = float(1 << 53)
 

@@ -21,8 +21,9 @@ from lamina.schema._json import JsonValue
 from lamina.schema._limits import limits_in
 from lamina.schema._objects import Member, Object
 from lamina.schema._scalars import NULL, TEXT, Scalar
-from lamina.schema._shape import Shape, Undescribable
+from lamina.schema._shape import Shape
 from lamina.schema._tables import Table
+from lamina.schema._terms import Undescribable
 from lamina.schema._types import (
     ALIASES,
     ANNOTATED,

@@ -12,7 +12,8 @@ from lamina.schema._gather import each_member, sized
 from lamina.schema._json import JsonValue
 from lamina.schema._limits import NO_CHECKS, OBJECT_KEYWORDS, Checks, Limit, limit_checks
 from lamina.schema._mismatch import bad
-from lamina.schema._shape import Hook, Kind, Schema, Shape
+from lamina.schema._shape import Shape
+from lamina.schema._terms import Hook, Kind, Schema
 
 
 @attrs.frozen(eq=False)

@@ -15,7 +15,8 @@ import attrs
 
 from lamina.schema._describe import Definitions
 from lamina.schema._mismatch import bad
-from lamina.schema._shape import Hook, Kind, Schema, Shape
+from lamina.schema._shape import Shape
+from lamina.schema._terms import Hook, Kind, Schema
 
 _TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
 _PART = "[0-9]{1,8}"

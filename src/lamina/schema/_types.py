@@ -21,7 +21,8 @@ from lamina.schema._encoded import Encoded
 from lamina.schema._generics import fill
 from lamina.schema._json import JsonValue
 from lamina.schema._scalars import BOOLEAN, INTEGER, NULL, NUMBER, TEXT
-from lamina.schema._shape import Shape, Undescribable
+from lamina.schema._shape import Shape
+from lamina.schema._terms import Undescribable
 from lamina.schema._texts import BYTES, DATE, DATETIME, DECIMAL, TIME, TIMEDELTA, UUID_TEXT
 
 PLAIN: dict[Any, Shape] = {

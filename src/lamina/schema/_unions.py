@@ -10,7 +10,8 @@ from lamina.schema._json import JsonValue
 from lamina.schema._limits import Limit
 from lamina.schema._mismatch import Bad, bad
 from lamina.schema._objects import Object, tag_problem
-from lamina.schema._shape import Hook, Kind, Schema, Shape, Undescribable, expected
+from lamina.schema._shape import Shape
+from lamina.schema._terms import Hook, Kind, Schema, Undescribable, expected
 from lamina.schema._wrapped import bare
 
 _PYTHON: dict[type, tuple[Kind, ...]] = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from lamina.schema._describe import Definitions
 from lamina.schema._json import DEFAULT_LIMITS, JsonValue, check_depth
 from lamina.schema._limits import Limit
-from lamina.schema._shape import Hook, Kind, Later, Schema, Shape, Undescribable
+from lamina.schema._shape import Later, Shape
+from lamina.schema._terms import Hook, Kind, Schema, Undescribable
 
 
 class Described(Shape):
