@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import ClassVar, Final, Literal, TypeAlias, TypeVar
 
 import attrs
 from returns.result import Failure, Result, Success
@@ -115,6 +115,8 @@ class Caller(ABC):
     Attributes:
         features: What this caller can be asked for.
     """
+
+    _write: ClassVar[str] = "build(…, seeds=seed(Caller))"
 
     features: frozenset[CallerFeature]
 

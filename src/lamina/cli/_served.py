@@ -76,11 +76,11 @@ class Served:
         elif isinstance(self.thing, Contract):
             if not any(program is self.thing for program in self.app.programs):
                 programs.append(self.thing)
-            _hosts_in(self.app, self.thing, self.target)
+            _hosts_in(self._planned, self.thing, self.target)
         if isinstance(self.thing, Surface):
             async with build(self.app), _living(self.thing) as surface:
                 yield surface
-        elif any(key is Caller for key in self.app.plan().exports):  # it has its own
+        elif self._has_callers:
             async with build(self.app, programs=programs) as runtime:
                 yield await self._made(runtime, runtime)
         else:
@@ -89,10 +89,20 @@ class Served:
                 nobody: Any = waiting.given(bind(Caller).value(NoCaller()))
                 yield await self._made(waiting, nobody)
 
+    @property
+    def _has_callers(self) -> bool:
+        """Whether the application has a `Caller` of its own."""
+        return any(key is Caller for key in self.app.plan().exports)
+
+    @property
+    def _planned(self) -> AnyApp:
+        """The application as it is planned for: each call brings its `Caller`."""
+        return self.app if self._has_callers else self.app.provide(bind(Caller).value(NoCaller()))
+
     async def _made(self, opened: Any, runtime: Any) -> Surface:  # Any: the runtimes of whatever application it is
         made: Surface
         if isinstance(self.thing, Contract):
-            made = opened.bind(self.thing, await _host(runtime, self.app, self.thing, self.target))
+            made = opened.bind(self.thing, await _host(runtime, self._planned, self.thing, self.target))
         elif isinstance(self.thing, Binding):
             made = opened.surface(self.thing)
         else:

@@ -52,6 +52,7 @@ I = TypeVar("I")  # noqa: E741 - the input
 T = TypeVar("T")
 P2 = TypeVar("P2")
 H = TypeVar("H")
+_WRITE_APPROVAL = '| bind(Approval).to(CallerApproval, life="request")'
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
@@ -384,7 +385,7 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
     def declare(self) -> Declaration:
         """Ask for what the variants need of a runtime."""
         asked = tuple(
-            Requirement(Approval, f"{one.name} (needs_approval)", one.where)
+            Requirement(Approval, f"{one.name} (needs_approval)", one.where, write=_WRITE_APPROVAL)
             for one in self.variants
             if one.ask is not None
         )

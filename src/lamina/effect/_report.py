@@ -58,6 +58,8 @@ def _missing(key: object, lines: tuple[str, ...], offered: list[object], propose
         lines = (*lines, f"offered under a similar name: {', '.join(near)}")
     if proposed is None and key is Clock:
         proposed = "| bind(Clock).to(SystemClock)"
+    if proposed is None:
+        proposed = getattr(key, "_write", None)  # a service that no layer makes says itself what does
     if proposed is None and isinstance(key, type) and not inspect.isabstract(key):
         proposed = f"| layer({name})"
     return Problem("MISSING", name, lines, proposed)

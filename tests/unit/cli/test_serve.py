@@ -35,6 +35,7 @@ from collections.abc import AsyncIterator
 from typing import Never
 
 import attrs
+from lamina.approval import Approval, CallerApproval
 from lamina.contract import Contract, MemoryHost, PlainHost
 from lamina.effect import Try, layer, scoped, bind
 from lamina.demo.todo import app as todo_app, contract as todo_contract, todo_host
@@ -82,6 +83,8 @@ bound = shop.bind(ShopHost(Model(), lambda model, message: attrs.evolve(model, b
 app = RuntimeBuilder().provide(scoped(run_shop))
 with_two_hosts = RuntimeBuilder().provide(scoped(run_shop)).provide(todo_host())
 without_host = RuntimeBuilder()
+asking = Contract.of(Model, messages=Bought, name="asking").variant(Bought, "Buy one", name="buy", needs_approval=True)
+with_approval = app.provide(bind(Approval).to(CallerApproval, life="request"))
 Rest.both = one | two
 number = 7
 '''
@@ -183,6 +186,18 @@ async def test_a_contract_without_its_application_is_refused(lamina: Commands, m
         opening = find_served(target, name).opened()
         with pytest.raises(ConstructionError, match="MISSING a host"):
             await opening.__aenter__()
+
+
+async def test_a_contract_whose_approval_asks_the_caller_is_served(lamina: Commands, module: str) -> None:
+    async with find_served(f"{module}:with_approval", "asking").opened() as surface:
+        assert [capability.asks for capability in surface.capabilities] == [frozenset({"elicit"})]
+        denied = await surface.invoke("buy", {}, Invocation.new(), NoCaller())
+        assert isinstance(denied, ToolRejected)
+    opening = find_served(f"{module}:app", "asking").opened()
+    with pytest.raises(ConstructionError) as caught:
+        await opening.__aenter__()
+    (problem,) = caught.value.problems
+    assert problem.write == '| bind(Approval).to(CallerApproval, life="request")'
 
 
 async def test_of_two_applications_the_one_with_the_contracts_model_is_taken(lamina: Commands, module: str) -> None:
