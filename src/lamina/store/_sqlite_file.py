@@ -92,6 +92,12 @@ class SqliteFile:
         return connection
 
 
+def is_write_ahead(connection: sqlite3.Connection) -> bool:
+    """Tell whether a database is in write-ahead mode; else SQLite locks its file anew for each transaction."""
+    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+    return str(mode) == "wal"
+
+
 def _make(path: Path) -> StoreError | None:
     """Make the file where it is missing, for its owner's eyes only; SQLite gives its other files the same mode.
 

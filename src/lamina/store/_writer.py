@@ -20,8 +20,9 @@ import attrs
 from returns.result import Failure, Result, Success
 
 from lamina.effect import log
+from lamina.store._held import Held, held
 from lamina.store._post import Loop, Waiter
-from lamina.store._sqlite_file import SqliteFile
+from lamina.store._sqlite_file import SqliteFile, is_write_ahead
 from lamina.store._sqlite_units import Outcome, commit
 from lamina.store.port import Statement, StatementError, StoreCorrupt, StoreError, StoreUnavailable
 
@@ -141,7 +142,15 @@ class Writer:
     # --- in the thread ----------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        try:
+            with held(self._file.path) as file:
+                self._serve(file)
+        finally:
+            self._loop.post(self._over)
+
+    def _serve(self, file: Held) -> None:
         connection: sqlite3.Connection | None = None
+        secured = False
         jobs: list[Job] = []
         try:
             opened = self._file.open_for_writing()
@@ -150,6 +159,8 @@ class Writer:
                 return
             connection = opened.unwrap()
             self._identity = self._file.identity()
+            if secured := is_write_ahead(connection):
+                file.secure()
             self._loop.post(self._opened.set)
             while jobs := self._take():
                 self._carry_out(connection, [job for job in jobs if not job.abandoned])
@@ -162,9 +173,10 @@ class Writer:
                 job.outcome = job.outcome or Failure(StoreUnavailable("io", in_doubt=True))
             self._loop.post(self._settle, jobs)
         finally:
+            if secured:
+                file.release()
             if connection is not None:
                 _close(connection)
-            self._loop.post(self._over)
 
     def _take(self) -> list[Job]:
         """Wait for a job, and give it with those that are behind it; nothing when the store is closed."""

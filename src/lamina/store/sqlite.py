@@ -10,7 +10,7 @@ from returns.result import Failure, Result, Success
 
 from lamina.effect import ConstructionError, Layer, Problem, attempt, caller_where, log
 from lamina.store._check import check_unit
-from lamina.store._forked import held, is_inherited
+from lamina.store._held import is_inherited
 from lamina.store._post import Loop
 from lamina.store._readers import Query, Readers
 from lamina.store._sqlite_file import SqliteFile
@@ -84,8 +84,8 @@ def sqlite_store(
 
     The file stays where it is while it is open: a store whose file was moved, replaced or deleted writes no more. A
     process that was forked while its parent had the file open cannot open it, for SQLite's locks do not survive a fork;
-    start such processes before, or by `spawn`. Nothing else in the process may open the file while it is open: whoever
-    closes it takes SQLite's locks on it away.
+    start such processes before, or by `spawn`. Nothing else in the process should open the file meanwhile: whoever closes
+    it takes SQLite's locks on it away, which on Linux alone are held a second time.
 
     Args:
         path: The file; it is made, for its owner only, where it is missing. Its folder has to be there, on a disk of
@@ -119,17 +119,16 @@ def sqlite_store(
             log().error("the process that this one was forked from had the store open", database="sqlite")
             yield Failure(StoreUnavailable("refused"))
             return
-        with held(file.path):
-            loop = Loop()
-            writer = Writer(file, loop, group=group, limit=queue)
-            opened = await writer.open()
-            if isinstance(opened, Failure):
-                yield Failure(opened.failure())
-                return
-            store = SqliteStore(loop, writer, Readers(file, loop, threads=readers))
-            try:
-                yield Success(store)
-            finally:
-                await store.close()
+        loop = Loop()
+        writer = Writer(file, loop, group=group, limit=queue)
+        opened = await writer.open()
+        if isinstance(opened, Failure):
+            yield Failure(opened.failure())
+            return
+        store = SqliteStore(loop, writer, Readers(file, loop, threads=readers))
+        try:
+            yield Success(store)
+        finally:
+            await store.close()
 
     return attempt(sqlite)

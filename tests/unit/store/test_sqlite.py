@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -428,6 +429,54 @@ async def test_a_path_may_hold_what_an_address_may_not(tmp_path: Path) -> None:
         await store.write(start("a"))
         assert await ids(store) == ["a"]
         assert (folder / "a?b#c%41.db").exists()
+
+
+ELSEWHERE = """
+import asyncio, sys
+from lamina.runtime import try_build
+from lamina.store import Statement, sqlite_store
+from lamina.testing._store_ground import opened
+
+async def main(path, name):
+    async with opened(sqlite_store(path)) as store:
+        start = "INSERT INTO conversation (id, created, head_seq, head_digest) VALUES ($1, 0, 0, $2)"
+        (await store.write(*[Statement(start, (f"{name} {number}", "x" * 900)) for number in range(40)])).unwrap()
+        print(*[row[0] for row in (await store.read("SELECT id FROM conversation WHERE id LIKE 'here%'")).unwrap()])
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there are no locks of an open file")
+@pytest.mark.parametrize("also", ["-wal", "-shm"])
+async def test_a_tool_that_reads_the_file_costs_no_commit(tmp_path: Path, also: str) -> None:
+    """To close any descriptor of a file takes the locks of its process away, SQLite's too."""
+    path = tmp_path / "store.db"
+
+    async def elsewhere(name: str) -> list[str]:
+        path.read_bytes()
+        (tmp_path / f"store.db{also}").read_bytes()
+        command = [sys.executable, "-c", ELSEWHERE, str(path), name]
+        done = await anyio.to_thread.run_sync(
+            lambda: subprocess.run(command, capture_output=True, text=True, timeout=50)
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    async with opened(sqlite_store(path)) as store:
+        assert await store.write(start("here1")) == Success(((),))
+        assert await elsewhere("one") == ["here1"]
+        assert await store.write(start("here2")) == Success(((),))
+        assert await elsewhere("two") == ["here1", "here2"]
+        assert await store.write(start("here3")) == Success(((),))
+        async with opened(sqlite_store(path)) as other:
+            assert await other.write(start("here4")) == Success(((),))
+        assert await elsewhere("three") == ["here1", "here2", "here3", "here4"]
+        assert await store.write(start("here5")) == Success(((),))
+    assert os.listdir(tmp_path) == ["store.db"], "the last one folds the log"
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("SELECT count(*) FROM conversation").fetchone() == (125,)
 
 
 FORKING = """
