@@ -84,7 +84,7 @@ def sqlite_store(
 
     The file stays where it is while it is open: a store whose file was moved, replaced or deleted writes no more. A
     process that was forked while its parent had the file open cannot open it, for SQLite's locks do not survive a fork;
-    start such processes before, or by `spawn`. Nothing else in the process should open the file meanwhile: whoever closes
+    start such processes before, or by `spawn`. Nothing else in the process should open the file meanwhile: to close
     it takes SQLite's locks on it away, which on Linux alone are held a second time.
 
     Args:
