@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from lamina.conversation import Conversations, Entry, stored_conversations
 from lamina.effect import Clock, Try, bind, handler
 from lamina.runtime import Runtime, build
 from lamina.store import Row, Rows, Statement, Store, StoreError, StoreFull, StoreUnavailable, Unmet, Value
-from lamina.tools import tool
+from lamina.tools import Tool, tool
 from tests.stores import Place
 from tests.unit.engine.world import Word
 
@@ -46,6 +47,19 @@ async def post(call: Word, ok: Try[Never], ledger: Ledger) -> str:
     """Post, if somebody allows it within a minute; a denial is told to the model."""
     ledger.ran.append(call.text)
     return call.text
+
+
+def gated(gate: asyncio.Event, entered: asyncio.Event) -> Tool[Any, Any, Any]:
+    """Give a tool that waits for a test."""
+
+    @tool()
+    async def wait(call: Word, ok: Try[Never]) -> str:
+        """Wait for the test."""
+        entered.set()
+        await gate.wait()
+        return call.text
+
+    return wait
 
 
 def records_in(statements: Sequence[Statement]) -> list[tuple[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
 import attrs
 import pytest
@@ -20,99 +19,8 @@ from lamina.providers.openai._transport import open_client
 from lamina.testing import ModelSituations, Prepared, check_language_model
 from tests.conformance.loopback import anthropic_messages as messages
 from tests.conformance.loopback import chat
-from tests.conformance.loopback.server import Loopback, Scenario
-
-TEXT = "Hello, world"
-
-
-class OverLoopback(ModelSituations):
-    """The `openai` adapter, with a server that answers as each situation asks."""
-
-    def __init__(self, server: Loopback, model: OpenAIModel, hasty: OpenAIModel, alone: OpenAIModel) -> None:
-        self.server = server
-        self.model = model
-        self.hasty = hasty
-        self.alone = alone
-
-    def _given(self, scenario: Scenario, **known: Any) -> Prepared:
-        self.server.scenario = scenario
-        self.server.next.clear()
-        return Prepared(self.model, **known)
-
-    async def plain_text(self) -> Prepared:
-        return self._given(chat.PLAIN, text=TEXT)
-
-    async def empty(self) -> Prepared:
-        return self._given(chat.EMPTY)
-
-    async def reasoning(self) -> Prepared:
-        return self._given(chat.REASONING)
-
-    async def split_unicode(self) -> Prepared:
-        return self._given(chat.UNICODE, text="é€ 漢🙂")
-
-    async def usage_last(self) -> Prepared:
-        return self._given(chat.PLAIN, usage=Usage(10, 5))
-
-    async def cached_usage(self) -> Prepared:
-        return self._given(chat.CACHED_USAGE, usage=Usage(10, 5, cache_read_tokens=4, reasoning_tokens=2))
-
-    async def parallel_calls(self) -> Prepared:
-        calls = (("add", '{"x": 1, "y": 2}'), ("lookup", '{"key": "abc"}'))
-        return self._given(chat.PARALLEL, calls=calls)
-
-    async def text_and_call(self) -> Prepared:
-        return self._given(chat.TEXT_AND_CALL, calls=(("lookup", '{"key": "abc"}'),))
-
-    async def structured_output(self) -> Prepared:
-        return self._given(chat.STRUCTURED, text='{"hello": "world"}')
-
-    async def malformed_arguments(self) -> Prepared:
-        return self._given(chat.MALFORMED_ARGUMENTS, calls=(("add", '{"x": 1, "y": '),))
-
-    async def cut_arguments(self) -> Prepared:
-        return self._given(chat.CUT_ARGUMENTS)
-
-    async def content_filter(self) -> Prepared:
-        return self._given(chat.CONTENT_FILTER)
-
-    async def unauthorized(self) -> Prepared:
-        return self._given(chat.UNAUTHORIZED)
-
-    async def rate_limited(self) -> Prepared:
-        return self._given(chat.RATE_LIMITED)
-
-    async def server_error(self) -> Prepared:
-        return self._given(chat.SERVER_ERROR)
-
-    async def context_overflow(self) -> Prepared:
-        return self._given(chat.CONTEXT_OVERFLOW)
-
-    async def invalid_request(self) -> Prepared:
-        return self._given(chat.INVALID_REQUEST)
-
-    async def unreadable(self) -> Prepared:
-        return self._given(chat.UNREADABLE)
-
-    async def error_midstream(self) -> Prepared:
-        return self._given(chat.ERROR_MIDSTREAM)
-
-    async def no_connection(self) -> Prepared:
-        return Prepared(self.alone)
-
-    async def connection_lost(self) -> Prepared:
-        return self._given(chat.LOST)
-
-    async def timed_out(self) -> Prepared:
-        return attrs.evolve(self._given(chat.HANGING), model=self.hasty)
-
-    async def hanging(self) -> Prepared:
-        prepared = self._given(chat.PLAIN, text=TEXT)
-        self.server.next.append(chat.HANGING)
-        return prepared
-
-    async def released(self) -> bool:
-        return await self.server.released()
+from tests.conformance.loopback.server import Loopback
+from tests.conformance.loopback.situations import OverLoopback
 
 
 @pytest.fixture
@@ -124,101 +32,12 @@ async def over_loopback() -> AsyncIterator[OverLoopback]:
         nobody = attrs.evolve(config, base_url="http://127.0.0.1:9/v1")
         async with open_client(config) as one, open_client(hasty) as two, open_client(nobody) as three:
             models = [OpenAIModel(config, one), OpenAIModel(hasty, two), OpenAIModel(nobody, three)]
-            yield OverLoopback(server, *models)
-
-
-class OverMessages(ModelSituations):
-    """The `anthropic` adapter, with a server that answers as each situation asks."""
-
-    def __init__(self, server: Loopback, model: AnthropicModel, hasty: AnthropicModel, alone: AnthropicModel) -> None:
-        self.server = server
-        self.model = model
-        self.hasty = hasty
-        self.alone = alone
-
-    def _given(self, scenario: Scenario, **known: Any) -> Prepared:
-        self.server.scenario = scenario
-        self.server.next.clear()
-        return Prepared(self.model, **known)
-
-    async def plain_text(self) -> Prepared:
-        return self._given(messages.PLAIN, text=TEXT)
-
-    async def empty(self) -> Prepared:
-        return self._given(messages.EMPTY)
-
-    async def reasoning(self) -> Prepared:
-        return self._given(messages.REASONING)
-
-    async def split_unicode(self) -> Prepared:
-        return self._given(messages.UNICODE, text="é€ 漢🙂")
-
-    async def usage_last(self) -> Prepared:
-        return self._given(messages.PLAIN, usage=Usage(10, 5))
-
-    async def cached_usage(self) -> Prepared:
-        return self._given(messages.CACHED_USAGE, usage=Usage(10, 5, cache_read_tokens=5, cache_write_tokens=2))
-
-    async def parallel_calls(self) -> Prepared:
-        calls = (("add", '{"x": 1, "y": 2}'), ("lookup", '{"key": "abc"}'))
-        return self._given(messages.INTERLEAVED, calls=calls)
-
-    async def text_and_call(self) -> Prepared:
-        return self._given(messages.TEXT_AND_CALL, calls=(("lookup", '{"key": "abc"}'),))
-
-    async def structured_output(self) -> Prepared:
-        return self._given(messages.STRUCTURED, text='{"hello": "world"}')
-
-    async def malformed_arguments(self) -> Prepared:
-        return self._given(messages.MALFORMED_ARGUMENTS, calls=(("add", '{"x": 1, "y": '),))
-
-    async def cut_arguments(self) -> Prepared:
-        return self._given(messages.CUT_ARGUMENTS)
-
-    async def content_filter(self) -> Prepared:
-        return self._given(messages.CONTENT_FILTER)
-
-    async def unauthorized(self) -> Prepared:
-        return self._given(messages.UNAUTHORIZED)
-
-    async def rate_limited(self) -> Prepared:
-        return self._given(messages.RATE_LIMITED)
-
-    async def server_error(self) -> Prepared:
-        return self._given(messages.SERVER_ERROR)
-
-    async def context_overflow(self) -> Prepared:
-        return self._given(messages.CONTEXT_OVERFLOW)
-
-    async def invalid_request(self) -> Prepared:
-        return self._given(messages.INVALID_REQUEST)
-
-    async def unreadable(self) -> Prepared:
-        return self._given(messages.UNREADABLE)
-
-    async def error_midstream(self) -> Prepared:
-        return self._given(messages.ERROR_MIDSTREAM)
-
-    async def no_connection(self) -> Prepared:
-        return Prepared(self.alone)
-
-    async def connection_lost(self) -> Prepared:
-        return self._given(messages.LOST)
-
-    async def timed_out(self) -> Prepared:
-        return attrs.evolve(self._given(messages.HANGING), model=self.hasty)
-
-    async def hanging(self) -> Prepared:
-        prepared = self._given(messages.PLAIN, text=TEXT)
-        self.server.next.append(messages.HANGING)
-        return prepared
-
-    async def released(self) -> bool:
-        return await self.server.released()
+            cached = Usage(10, 5, cache_read_tokens=4, reasoning_tokens=2)
+            yield OverLoopback(chat, server, *models, parallel=chat.PARALLEL, cached=cached)
 
 
 @pytest.fixture
-async def over_messages() -> AsyncIterator[OverMessages]:
+async def over_messages() -> AsyncIterator[OverLoopback]:
     server, opened = Loopback(), anthropic_transport.open_client
     async with server.open():
         config = AnthropicConfig("test-1", server.url, "key", timeout=20.0, structured_output=True)
@@ -226,7 +45,8 @@ async def over_messages() -> AsyncIterator[OverMessages]:
         nobody = attrs.evolve(config, base_url="http://127.0.0.1:9")
         async with opened(config) as one, opened(hasty) as two, opened(nobody) as three:
             models = [AnthropicModel(config, one), AnthropicModel(hasty, two), AnthropicModel(nobody, three)]
-            yield OverMessages(server, *models)
+            cached = Usage(10, 5, cache_read_tokens=5, cache_write_tokens=2)
+            yield OverLoopback(messages, server, *models, parallel=messages.INTERLEAVED, cached=cached)
 
 
 class Talking(LanguageModel):
@@ -276,6 +96,6 @@ async def test_openai_does_what_a_language_model_owes(over_loopback: OverLoopbac
     assert report.left_out == ()
 
 
-async def test_anthropic_does_what_a_language_model_owes(over_messages: OverMessages) -> None:
+async def test_anthropic_does_what_a_language_model_owes(over_messages: OverLoopback) -> None:
     report = await check_language_model(over_messages)
     assert report.left_out == ()

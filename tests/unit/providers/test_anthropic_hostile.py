@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator
 
 import attrs
@@ -155,36 +154,6 @@ async def test_duplicate_call_ids_are_the_reducers_to_refuse(over: Set) -> None:
     await over.model.stream(TOOLS_REQUEST, parts.append)
     assert reduce(parts).failure().rule == "duplicate-call"
     assert reduce((await over.model.generate(TOOLS_REQUEST)).unwrap()).failure().rule == "duplicate-call"
-
-
-async def test_a_text_that_is_no_unicode_is_the_requests_fault(over: Set) -> None:
-    over.server.scenario = messages.PLAIN
-    answered = await over.model.generate(ModelRequest((UserMessage.of("\ud800"),)))
-    assert answered.failure().reason == InvalidRequest()
-    assert over.server.asked == []
-
-
-async def test_a_native_cancel_in_the_middle_of_a_stream_closes_the_connection(over: Set) -> None:
-    over.server.scenario = messages.HANGING
-    begun = asyncio.Event()
-    task = asyncio.ensure_future(over.model.stream(HI, lambda part: begun.set()))
-    await begun.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert await over.server.released()
-    gc.collect()
-
-
-async def test_what_emit_raises_passes_even_where_it_looks_like_a_transports_error(over: Set) -> None:
-    over.server.scenario = messages.PLAIN
-
-    def emit(part: StreamPart) -> None:
-        raise ConnectionResetError("mine")
-
-    with pytest.raises(ConnectionResetError, match="mine"):
-        await over.model.stream(HI, emit)
-    assert await over.server.released()
 
 
 @pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/"])

@@ -35,7 +35,7 @@ from lamina.runtime import RuntimeBuilder, build
 from lamina.store import StoreFull
 from lamina.testing import ScriptedModel, VirtualClock, call_tool, fail, say
 from lamina.tools import tool
-from tests.conversing import Doubtful, Ledger, act, send, talking
+from tests.conversing import Doubtful, Ledger, act, gated, send, talking
 from tests.stores import DURABLE, STORES, Place
 from tests.unit.engine.world import Word, after_steps, agent_with, declared_in, outcomes_by_id
 
@@ -76,17 +76,6 @@ async def test_another_runtime_over_the_store_goes_on_with_it(kind: str, tmp_pat
         await talk.run(agent.on(model), "again")
     before = first.unwrap().report.history.messages
     assert tuple(model.requests[0].messages[1:-1]) == before
-
-
-def gated(gate: asyncio.Event, entered: asyncio.Event) -> Any:
-    @tool()
-    async def wait(call: Word, ok: Try[Never]) -> str:
-        """Wait for the test."""
-        entered.set()
-        await gate.wait()
-        return call.text
-
-    return wait
 
 
 @pytest.mark.parametrize("kind", STORES)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any, Never
+from typing import Any
 
 import pytest
 from returns.result import Failure, Result
 
 from lamina.approval import Approved
 from lamina.conversation import RepairAnnotated
-from lamina.effect import Try
 from lamina.engine import ConversationFailed
 from lamina.model import UserMessage
 from lamina.store import Row, Rows, Statement, Store, StoreError, StoreUnavailable, Unmet, Value
 from lamina.testing import ScriptedModel, VirtualClock, call_tool, say
-from lamina.tools import tool
-from tests.conversing import act, send, talking
+from tests.conversing import act, gated, send, talking
 from tests.stores import STORES, Place
-from tests.unit.engine.world import Word, agent_with, until
+from tests.unit.engine.world import agent_with, until
 
 
 class Slow(Store):
@@ -40,17 +38,6 @@ class Slow(Store):
 
     async def read(self, sql: str, *parameters: Value) -> Result[tuple[Row, ...], StoreError]:
         return await self.store.read(sql, *parameters)
-
-
-def gated(gate: asyncio.Event, entered: asyncio.Event) -> Any:
-    @tool()
-    async def wait(call: Word, ok: Try[Never]) -> str:
-        """Wait for the test."""
-        entered.set()
-        await gate.wait()
-        return call.text
-
-    return wait
 
 
 @pytest.mark.parametrize("kind", STORES)

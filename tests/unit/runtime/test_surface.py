@@ -373,16 +373,8 @@ async def test_contents_have_a_bound_of_their_own() -> None:
 # Aborts.
 
 
-@pytest.mark.parametrize(
-    ("execution", "outcome"),
-    [
-        ("readonly", ToolDefect("interrupted")),
-        ("idempotent", ToolUnknownOutcome()),
-        ("uncertain", ToolUnknownOutcome()),
-    ],
-)
-async def test_an_abort_reaches_the_handler_and_is_told_honestly(execution: Any, outcome: Any) -> None:
-    begun, ended = asyncio.Event(), list[str]()
+def waiting(begun: asyncio.Event, ended: list[str], execution: Any = "uncertain") -> Any:
+    """Give a tool that never ends by itself, and tells when it has begun and has been cancelled."""
 
     @tool(execution=execution)
     async def wait(call: Word, ok: Try[Never]) -> str:
@@ -393,6 +385,20 @@ async def test_an_abort_reaches_the_handler_and_is_told_honestly(execution: Any,
             ended.append("cancelled")
         return "never"
 
+    return wait
+
+
+@pytest.mark.parametrize(
+    ("execution", "outcome"),
+    [
+        ("readonly", ToolDefect("interrupted")),
+        ("idempotent", ToolUnknownOutcome()),
+        ("uncertain", ToolUnknownOutcome()),
+    ],
+)
+async def test_an_abort_reaches_the_handler_and_is_told_honestly(execution: Any, outcome: Any) -> None:
+    begun, ended = asyncio.Event(), list[str]()
+    wait = waiting(begun, ended, execution)
     signal = Signal()
     async with build(empty_layer()) as rt:
         task = asyncio.create_task(call(rt.surface(wait), "wait", {"text": "x"}, signal=signal))
@@ -457,16 +463,7 @@ async def test_a_handler_that_finishes_in_spite_of_an_abort_has_its_answer() -> 
 
 async def test_cancelling_the_calling_task_cancels_the_handler() -> None:
     begun, ended = asyncio.Event(), list[str]()
-
-    @tool()
-    async def wait(call: Word, ok: Try[Never]) -> str:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.append("cancelled")
-        return "never"
-
+    wait = waiting(begun, ended)
     signal = Signal()
     async with build(empty_layer()) as rt:
         task = asyncio.create_task(call(rt.surface(wait), "wait", {"text": "x"}, signal=signal))
