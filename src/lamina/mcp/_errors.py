@@ -102,6 +102,9 @@ class McpToolChanged:
 class McpRefused:
     """The server answered with an error of the protocol: it knows no such tool, or takes no such arguments, say.
 
+    The tool did not run. An error that leaves that open (an internal one, or an application's own) is a
+    `McpToolFailed`.
+
     Attributes:
         server: The server's name here.
         tool: What was called.
@@ -147,7 +150,7 @@ class McpMisbehaved:
 
 @tagged("{message}")
 class McpToolFailed:
-    """The tool ran, and said that it failed.
+    """The tool ran, and said that it failed; or its server did, with an error that is no refusal.
 
     Attributes:
         server: The server's name here.

@@ -9,6 +9,7 @@ import attrs
 from anyio.abc import TaskGroup
 from returns.result import Failure
 
+from lamina.call import TextContent
 from lamina.effect import log
 from lamina.mcp._discovery import Catalogue, discover
 from lamina.mcp._errors import (
@@ -18,6 +19,7 @@ from lamina.mcp._errors import (
     McpRefused,
     McpTimedOut,
     McpTooLarge,
+    McpToolFailed,
 )
 from lamina.mcp._results import is_too_large, result_of
 from lamina.mcp._servers import ServerSpec
@@ -220,12 +222,23 @@ class Link:
                 return Cut("it, or a gateway before it, answered with an error of HTTP", sent=True)
             status = transport.refused
             return McpRefused(name, call.tool, status, f"HTTP {status}")
-        return McpRefused(name, call.tool, error.code, error.message[:LONGEST_TEXT])
+        if error.code == wire.INVALID_REQUEST and error.message.startswith(_NO_ANSWER):
+            return McpMisbehaved(name, call.tool)  # the server took the call, and what it did nobody is told
+        said = error.message[:LONGEST_TEXT]
+        if error.code == wire.INTERNAL_ERROR or error.code not in _OF_THE_PROTOCOL:
+            # It broke under the call, or the tool has an error of its own: neither says that nothing was done.
+            return McpToolFailed(name, call.tool, (TextContent(said),))
+        return McpRefused(name, call.tool, error.code, said)
+
+
+_OF_THE_PROTOCOL = range(-32_768, -31_999)
+"""The errors that JSON-RPC keeps for itself; all others are an application's own."""
 
 
 # How the SDK spells what its transport makes of an answer; seen in mcp 2.3, and held by the tests.
 _SESSION_ENDED = "Session terminated"
 _ERROR_STATUS = "Server returned an error response"
+_NO_ANSWER = ("Unexpected content type: ", "server answered a request with 202 Accepted")
 
 
 class _Progress:

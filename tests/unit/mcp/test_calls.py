@@ -92,11 +92,16 @@ async def test_failures_and_refusals_are_told_apart() -> None:
         failed = await connections.call(call("fail"))
         refused = await connections.call(call("refuse"))
         unknown = await connections.call(call("nothing"))
+        broke = await connections.call(call("break"))
+        own = await connections.call(call("own_error"))
 
     assert failed.failure() == McpToolFailed("raw", "fail", (TextContent("the disk is full"),))
     assert str(failed.failure()) == "the disk is full"
     assert refused.failure() == McpRefused("raw", "refuse", -32602, "no such thing")
     assert unknown.failure() == McpRefused("raw", "nothing", -32602, "There is no tool of that name.")
+    # What broke under the call, or has an error of its own, may have done something: it is not said to have refused.
+    assert broke.failure() == McpToolFailed("raw", "break", (TextContent("something broke"),))
+    assert own.failure() == McpToolFailed("raw", "own_error", (TextContent("the disk is full"),))
 
 
 @pytest.mark.parametrize("tool", ["lie", "bare", "nan"])

@@ -47,6 +47,8 @@ async def served(tmp_path: Path) -> AsyncIterator[tuple[int, Path]]:
         ("cut", McpOutcomeUnknown("web", "cut", "its connection was closed")),
         ("gzip", McpMisbehaved("web", "gzip")),
         ("not_json", McpMisbehaved("web", "not_json")),
+        ("page", McpMisbehaved("web", "page")),
+        ("accepted", McpMisbehaved("web", "accepted")),
         ("moved", McpRefused("web", "moved", -32600, REDIRECT)),
         ("reset", McpConnectionLost("web", "it does not know the session any more")),
     ],

@@ -46,6 +46,8 @@ def tools() -> list[dict[str, Any]]:
         "image",
         "flood",
         "refuse",
+        "break",
+        "own_error",
         "reschema",
         "close_out",
         "two",
@@ -167,6 +169,12 @@ def call(request: object, name: str, arguments: dict[str, Any], meta: dict[str, 
             return text("the disk is full", isError=True)
         case "refuse":
             send({"id": request, "error": {"code": -32602, "message": "no such thing", "data": {"a": 1}}})
+            return None
+        case "break":
+            send({"id": request, "error": {"code": -32603, "message": "something broke"}})
+            return None
+        case "own_error":
+            send({"id": request, "error": {"code": 0, "message": "the disk is full"}})
             return None
         case "progress":
             for done in (1, 2, 3):

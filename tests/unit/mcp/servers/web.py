@@ -16,6 +16,7 @@ from typing import Any
 FLAGS = set(sys.argv[1:])
 NOTHING = {"type": "object", "properties": {}}
 NAMES = ["ok", "hang", "big", "big_event", "broken", "refuse", "cut", "gzip", "moved", "not_json", "headers", "reset"]
+NAMES += ["page", "accepted"]
 SESSIONS: set[str] = set()
 STOPPED = threading.Event()
 LOCK = threading.Lock()
@@ -94,6 +95,10 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(200, packed, headers={"Content-Encoding": "gzip"})
             case "moved":
                 self.answer(307, b"", headers={"Location": "http://example.invalid/mcp"})
+            case "page":
+                self.answer(200, b"<html>", "text/html")
+            case "accepted":
+                self.answer(202, b"")
             case "not_json":
                 self.answer(200, b"{ this is no JSON")
             case "headers":
