@@ -110,42 +110,59 @@ class Environment:
         await self._close("closed, because opening failed", _defects(self._hosts.cells.by_node.values()))
         return Failure(_failure_of(cells))
 
-    async def close(self) -> None:
+    async def close(self, before: Callable[[], Awaitable[None]] | None = None) -> None:
         """Release everything, what was built on something before that, in parallel where needs allow.
 
         It may be called in any task, and more than once; it goes on through cancels, which are raised afterwards.
+
+        Args:
+            before: Ends what still uses the services, before any of them is released, within `close_timeout`; no new
+                call is let in by then.
 
         Raises:
             BaseException: What a release raised, or a resource that died before; several in an `ExceptionGroup`. A
                 `TimeoutError` names what was not released within `close_timeout`.
         """
-        await self._close("the runtime is closed")
+        await self._close("the runtime is closed", before=before)
 
-    async def _close(self, why: str, defects: Sequence[BaseException] = ()) -> None:
+    async def _close(
+        self, why: str, defects: Sequence[BaseException] = (), *, before: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
         self._gate.close(why)
+        patience = (self._close_timeout + GRACE) * (1 if before is None else 2)
         if self._state in ("closing", "closed"):
             with anyio.CancelScope() as guard:
-                await outlast(self._closed.wait(), guard, self._close_timeout + GRACE)
+                await outlast(self._closed.wait(), guard, patience)
             return
         was_open = self._state == "open"
         self._state = "closing"
         try:
             if was_open:
                 with anyio.CancelScope() as guard:
-                    await outlast(self._wind_down(), guard, self._close_timeout + GRACE)
+                    await outlast(self._wind_down(before), guard, patience)
         finally:
             self._state = "closed"
             self._closed.set()
             _raise_all([*defects, *self._hosts.errors])
         await checkpoint_if_cancelled()
 
-    async def _wind_down(self) -> None:
+    async def _wind_down(self, before: Callable[[], Awaitable[None]] | None) -> None:
+        broke: list[Exception] = []
+        if before is not None:
+            # What uses the services may have settlements of its own, which are given as long.
+            with anyio.CancelScope(deadline=anyio.current_time() + self._close_timeout + GRACE):
+                try:
+                    await before()
+                except Exception as error:
+                    broke.append(error)
         deadline = anyio.current_time() + self._close_timeout
         self._settlements.hurry(deadline)
         with anyio.CancelScope(deadline=deadline):
             await self._settlements.wait_idle()
         self._hosts.stop(deadline)
         await self._hosts.wait_idle()
+        if broke:
+            raise broke[0]
 
     async def admit(self, program: AnyProgram) -> Scope:
         """Give the scope of a program; one that the plan did not have is planned now, and its own layer acquired.

@@ -43,21 +43,25 @@ class Opening(Generic[T_co]):
     It may be entered in one task and left in another, as the fixtures of a test framework do.
     """
 
-    __slots__ = ("_begin", "_environment")
+    __slots__ = ("_begin", "_core")
 
-    def __init__(self, environment: Environment, begin: Callable[[Environment], Awaitable[T_co]]) -> None:
-        self._environment = environment
+    def __init__(self, core: Core, begin: Callable[[Environment], Awaitable[T_co]]) -> None:
+        self._core = core
         self._begin = begin
 
     async def __aenter__(self) -> T_co:
         """Acquire every service of the app, in parallel where the graph allows."""
-        return await self._begin(self._environment)
+        return await self._begin(self._core.environment)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Release everything in reverse, also through repeated cancellations."""
-        await self._environment.close()
+        """Interrupt the runs that are still active, and release everything in reverse, also through cancellations.
+
+        An interrupted run has its ending recorded, and each of its calls an honest outcome, before anything is
+        released; one that is suspended stays so. What takes longer than `close_timeout` is left, and logged.
+        """
+        await self._core.close()
 
 
 @overload
@@ -92,7 +96,8 @@ def build(
         app: The layers, or a `RuntimeBuilder`.
         programs: Handlers and agents that will run, for apps that are layers.
         seeds: Request-life services that each caller brings with it; `Open.given(...)` takes them.
-        close_timeout: Seconds that releasing one resource may take.
+        close_timeout: Seconds that releasing one resource may take, and that the runs which are active when the
+            runtime is closed have to end.
 
     Returns:
         An async context manager of the `Runtime`, or of an `Open` where there are seeds.
@@ -126,7 +131,7 @@ def build(
         await _make_ready(core)
         return Runtime(core, ()) if brought is None else Open(core, brought)
 
-    return Opening(core.environment, begin)
+    return Opening(core, begin)
 
 
 def try_build(
@@ -169,7 +174,7 @@ def try_build(
         await _make_ready(core)
         return Success(Runtime(core, ()))
 
-    return Opening(core.environment, begin)
+    return Opening(core, begin)
 
 
 async def _make_ready(core: Core) -> None:

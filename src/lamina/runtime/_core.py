@@ -9,13 +9,14 @@ from weakref import WeakKeyDictionary
 from lamina.agent import Binding
 from lamina.effect import Environment, Handler, Plan, Program
 from lamina.engine import CleanHistories, Given, Permits, PreparedAgent, prepare
+from lamina.runtime._active import ActiveRuns
 from lamina.runtime._conversing import Lanes
 
 
 class Core:
     """What all runtimes over one environment share, whatever seeds they were given."""
 
-    __slots__ = ("agents", "close_timeout", "environment", "handlers", "lanes", "permits", "plan", "said")
+    __slots__ = ("active", "agents", "close_timeout", "environment", "handlers", "lanes", "permits", "plan", "said")
 
     def __init__(self, plan: Plan, environment: Environment, close_timeout: float) -> None:
         self.plan = plan
@@ -23,6 +24,7 @@ class Core:
         self.close_timeout = close_timeout
         self.permits = Permits()
         self.lanes = Lanes()
+        self.active = ActiveRuns()
         self.said = CleanHistories()
         # By identity, and weakly: an agent that its owner drops is gone.
         self.handlers: WeakKeyDictionary[Program[Any], Callable[[Any, Given], Awaitable[Any]]] = WeakKeyDictionary()
@@ -39,6 +41,10 @@ class Core:
         scope = await self.environment.admit(binding)
         prepared = self.agents[binding] = prepare(binding, scope, self.permits)
         return prepared
+
+    async def close(self) -> None:
+        """End the runs that are active, and then release everything; see `Environment.close`."""
+        await self.environment.close(self.active.end)
 
     async def settle(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run a settlement in a task that the environment owns."""

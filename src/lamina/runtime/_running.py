@@ -101,7 +101,11 @@ async def to_end(core: Core, run: Run, place: Place | None, command: object) -> 
     """Carry a run to its end, in its place where it has one."""
     if place is None:
         enter = None if run.journal is None else run.open
-        return await run_to_end(run, lambda: interpret(run, command, enter), core.settle)
+        core.active.add(run)
+        try:
+            return await run_to_end(run, lambda: interpret(run, command, enter), core.settle)
+        finally:
+            core.active.remove(run)
     keeper = Keeper(run, run.prepared.clock)
 
     async def move_in(opening: tuple[Record, ...]) -> RunCause | None:
@@ -110,11 +114,15 @@ async def to_end(core: Core, run: Run, place: Place | None, command: object) -> 
             keeper.begin()
         return refused
 
+    core.active.add(run)
     try:
         return await run_to_end(run, lambda: interpret(run, command, move_in), core.settle, place.conversation)
     finally:
-        await keeper.end()
-        core.lanes.left(run)
+        try:
+            await keeper.end()
+        finally:
+            core.lanes.left(run)
+            core.active.remove(run)
 
 
 def start_run(
@@ -190,8 +198,12 @@ async def resumed_to_end(
         run.author = place.principal
         return await interpret_resumed(run, up.resumed, up.response, up.given, given, suspended.shown())
 
+    core.active.add(run)
     try:
         return await run_to_end(run, work, core.settle, suspended.conversation)
     finally:
-        await keeper.end()
-        core.lanes.left(run)
+        try:
+            await keeper.end()
+        finally:
+            core.lanes.left(run)
+            core.active.remove(run)

@@ -567,6 +567,44 @@ async def test_a_release_that_takes_too_long_is_cancelled_and_named() -> None:
     assert ledger.released == ["A"]
 
 
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_what_still_uses_the_services_ends_before_they_are_released(backend: str) -> None:
+    async def main() -> list[str]:
+        ledger = Ledger()
+        environment = await opened(resource(ledger, A))
+        seen: list[str] = []
+
+        async def before() -> None:
+            await anyio.lowlevel.checkpoint()
+            seen.append(f"{len(ledger.released)} released")
+
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await environment.close(before)
+        return [*seen, f"{len(ledger.released)} released"]
+
+    assert anyio.run(main, backend=backend) == ["0 released", "1 released"]
+
+
+async def test_what_will_not_end_before_the_release_is_left_in_time() -> None:
+    ledger = Ledger()
+    environment = await opened(resource(ledger, A), close_timeout=0.01)
+    with anyio.fail_after(30):
+        await environment.close(anyio.sleep_forever)
+    assert ledger.released == ["A"]
+
+
+async def test_what_breaks_before_the_release_does_not_keep_anything_up() -> None:
+    async def breaks() -> None:
+        raise ValueError("late")
+
+    ledger = Ledger()
+    environment = await opened(resource(ledger, A))
+    with pytest.raises(ValueError, match="late"):
+        await environment.close(breaks)
+    assert ledger.released == ["A"]
+
+
 async def test_a_resource_yields_exactly_once() -> None:
     @scoped
     async def never() -> AsyncIterator[A]:

@@ -11,9 +11,9 @@ from returns.result import Failure, Result
 
 from lamina.approval import Approved
 from lamina.conversation import RepairAnnotated
-from lamina.engine import ConversationFailed
+from lamina.engine import RunInterrupted
 from lamina.model import UserMessage
-from lamina.store import Row, Rows, Statement, Store, StoreError, StoreUnavailable, Unmet, Value
+from lamina.store import Row, Rows, Statement, Store, StoreError, Unmet, Value
 from lamina.testing import ScriptedModel, VirtualClock, call_tool, say
 from tests.conversing import act, gated, send, talking
 from tests.stores import STORES, Place
@@ -192,7 +192,7 @@ async def test_a_claim_that_comes_after_its_run_is_gone_is_taken_over_when_its_l
         ]
 
 
-async def test_closed_during_a_claim_that_never_comes_the_run_is_told_so(tmp_path: Path) -> None:
+async def test_closed_during_a_claim_that_never_comes_the_run_is_interrupted_in_time(tmp_path: Path) -> None:
     stores: list[Slow] = []
 
     def slow(store: Store) -> Store:
@@ -203,5 +203,4 @@ async def test_closed_during_a_claim_that_never_comes_the_run_is_told_so(tmp_pat
         stores[0].hold = True
         run = asyncio.create_task(talk.run(agent_with(act).on(ScriptedModel())))
         await until(lambda: stores[0].held == 1)
-    failed = await run
-    assert failed.failure().cause == ConversationFailed(StoreUnavailable("timeout", in_doubt=True))
+    assert (await run).failure().cause == RunInterrupted()
