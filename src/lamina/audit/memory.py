@@ -42,6 +42,8 @@ class MemoryAudit(Audit):
     ) -> None:
         if limit < 1:
             raise ValueError("an audit keeps at least one entry")
+        if isinstance(redact, str):  # its letters would be, and not the key
+            raise TypeError("redact is several keys, and not one text")
         self._entries: deque[AuditEntry] = deque(maxlen=limit)
         self._dropped = 0
         self._principal = principal

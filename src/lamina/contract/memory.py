@@ -79,7 +79,7 @@ def replay(model: M, update: Update[M, Msg], messages: Iterable[Msg]) -> M:
         6
     """
     for message in messages:
-        model = _next(update(model, message))[0]
+        model = _next(model, update(model, message))[0]
     return model
 
 
@@ -225,7 +225,7 @@ class MemoryHost(Generic[M, Msg]):
 
     def _apply(self, message: Msg) -> None:
         before = self._model
-        self._model, commands = _next(self._update(before, message))
+        self._model, commands = _next(before, self._update(before, message))
         self._log.append(message)
         self._count += 1
         self._messages.tell(message)
@@ -282,6 +282,22 @@ class MemoryHost(Generic[M, Msg]):
                 log().exception("a subscription of a host broke; it is not begun again", subscription=name)
 
 
-def _next(answer: object) -> tuple[Any, Sequence[Command[Any]]]:  # Any: no checker tells a model from such a pair
-    # A named tuple is a model.
-    return cast("tuple[Any, Sequence[Command[Any]]]", answer if type(answer) is tuple else (answer, ()))
+def _next(before: object, answer: object) -> tuple[Any, Sequence[Command[Any]]]:  # Any: the model of any application
+    """Take apart what an update gave, before anything of it counts.
+
+    Raises:
+        TypeError: It is no model, and no model with commands.
+    """
+    model, commands = answer, ()
+    if type(answer) is tuple:  # a named tuple is a model
+        parts = cast("tuple[object, ...]", answer)
+        model, commands = parts if len(parts) == 2 else (None, ())
+        if len(parts) != 2 or not _are_commands(commands):
+            raise TypeError("update gives the next model, or (model, [commands]), and here it gave something else")
+    if model is None and before is not None:
+        raise TypeError("update gave None, and no model: some message has no case that returns one")
+    return model, cast("Sequence[Command[Any]]", commands)
+
+
+def _are_commands(given: object) -> bool:
+    return isinstance(given, Sequence) and all(isinstance(one, Command) for one in cast("Sequence[object]", given))

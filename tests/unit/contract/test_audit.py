@@ -151,6 +151,11 @@ async def test_case_71_the_input_is_kept_only_on_request_and_redacted() -> None:
     ]
 
 
+def test_one_text_is_no_list_of_what_is_redacted() -> None:
+    with pytest.raises(TypeError, match="several keys"):
+        audit_log(include_input=True, redact="token")
+
+
 async def test_case_72_later_changes_of_the_input_do_not_reach_the_entry_and_cycles_survive() -> None:
     audit = audit_log(include_input=True)
     bound = base.variant(Delete, "d").bind(Host(), audit=audit)

@@ -181,6 +181,28 @@ async def test_an_update_that_raises_changes_nothing_and_reaches_the_sender() ->
     assert (host.model().count, host.messages) == (1, (Add(1),))
 
 
+async def test_an_update_that_gives_no_model_changes_nothing_and_says_why() -> None:
+    def forgetful(answer: Any) -> Any:
+        return lambda model, message: answer
+
+    one = command(partial(allow, 1), failed=lambda _: Refused())
+    for answer, why in (
+        (None, "update gave None, and no model"),
+        ((None, ()), "update gave None, and no model"),
+        ((Counter(), None), r"the next model, or \(model, \[commands\]\)"),
+        ((Counter(), one), r"the next model, or \(model, \[commands\]\)"),
+        ((Counter(), [Add(1)]), r"the next model, or \(model, \[commands\]\)"),
+        ((Counter(), one, one), r"the next model, or \(model, \[commands\]\)"),
+    ):
+        first = Counter(7)
+        host: MemoryHost[Counter, Event] = MemoryHost(first, forgetful(answer))
+        heard = list[object]()
+        host.observe(heard.append)
+        with pytest.raises(TypeError, match=why):
+            host.dispatch(Add(1))
+        assert (host.model(), host.messages, heard) == (first, (), [])
+
+
 @pytest.mark.parametrize("error", [RuntimeError(), asyncio.CancelledError()])
 async def test_a_listener_that_raises_keeps_nobody_from_hearing(error: BaseException) -> None:
     host, heard = MemoryHost(Counter(), update), list[str]()
