@@ -288,11 +288,12 @@ def _next(before: object, answer: object) -> tuple[Any, Sequence[Command[Any]]]:
     Raises:
         TypeError: It is no model, and no model with commands.
     """
-    model, commands = answer, ()
+    model: object = answer
+    commands: object = ()
     if type(answer) is tuple:  # a named tuple is a model
         parts = cast("tuple[object, ...]", answer)
-        model, commands = parts if len(parts) == 2 else (None, ())
-        if len(parts) != 2 or not _are_commands(commands):
+        model, commands = parts if len(parts) == 2 else (None, None)
+        if not _are_commands(commands):
             raise TypeError("update gives the next model, or (model, [commands]), and here it gave something else")
     if model is None and before is not None:
         raise TypeError("update gave None, and no model: some message has no case that returns one")
