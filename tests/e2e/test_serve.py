@@ -246,6 +246,43 @@ async def test_other_hosts_and_pages_have_to_be_allowed() -> None:
     assert list(codes.values()) == [200, 200, 403, 421]
 
 
+async def test_over_http_a_token_may_be_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "tokens.py").write_text(TOKENS)
+    headers = {"accept": "application/json, text/event-stream"}
+    async with serving(*TODO, "--mcp", "http", "--port", "0", "--verify", "tokens:verify", cwd=tmp_path) as server:
+        port = await server.port()
+        said = await server.until("needs a token")
+        codes = {}
+        async with httpx2.AsyncClient() as http:
+            for token in (None, "of ada", "of bob", "of nobody", "broken", "wrong"):
+                sent = headers if token is None else {**headers, "authorization": f"Bearer {token}"}
+                response = await http.post(f"http://127.0.0.1:{port}/mcp", json=INITIALIZE, headers=sent)
+                codes[token] = response.status_code
+                if token == "of ada":
+                    headers["mcp-session-id"] = response.headers["mcp-session-id"]
+                    headers["mcp-protocol-version"] = "2025-11-25"
+            own = {**headers, "authorization": "Bearer of ada"}
+            listed = await http.post(f"http://127.0.0.1:{port}/mcp", json=LIST, headers=own)
+            other = {**headers, "authorization": "Bearer of bob"}
+            strange = await http.post(f"http://127.0.0.1:{port}/mcp", json=LIST, headers=other)
+
+    assert said == "lamina: whoever calls there needs a token.\n"
+    assert codes == {None: 401, "of ada": 200, "of bob": 404, "of nobody": 401, "broken": 503, "wrong": 503}
+    assert (listed.status_code, strange.status_code) == (200, 404)
+
+
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+TOKENS = """
+print("a module that prints")
+
+
+async def verify(token: str) -> str | None:
+    if token == "broken":
+        raise RuntimeError("the directory is down")
+    return {"of ada": "ada", "of bob": "bob", "wrong": 5}.get(token)
+"""
+
+
 def test_ctrl_c_at_a_terminal_ends_it() -> None:
     with Terminal("serve", *TODO, "--mcp", "stdio") as terminal:
         terminal.expect("is served on standard input and output")

@@ -92,6 +92,9 @@ def _add_serve(commands: _Commands) -> None:
     http.add_argument("--port", type=_port, metavar="N", help="on which port (8000); 0 takes any, and says which")
     http.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="a Host that may be asked for")
     http.add_argument("--allow-origin", action="append", default=[], metavar="URL", help="a web page that may call")
+    http.add_argument(
+        "--verify", metavar="MODULE:FUNCTION", help="an async function that says whom a bearer token speaks for"
+    )
     http.add_argument("--json-response", action="store_true", help="plain JSON and no stream: nobody can be asked")
     less = command.add_argument_group("for clients that see less")
     less.add_argument("--list-all", action="store_true", help="list what is not available now, too")

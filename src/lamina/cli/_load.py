@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -30,17 +30,25 @@ class Wanted:
         kinds: What it may be an instance of.
         example: One that there is.
         mend: What to do where a module has none.
+        called: What people call it; the names of the kinds without it.
+        test: Tells what it may be, where that is no kind.
     """
 
     word: str
     kinds: tuple[type, ...]
     example: str
     mend: str
+    called: str = ""
+    test: Callable[[object], bool] | None = None
 
     @property
     def noun(self) -> str:
         """Say what it is."""
-        return _either([one.__name__ for one in self.kinds])
+        return self.called or _either([one.__name__ for one in self.kinds])
+
+    def fits(self, value: object) -> bool:
+        """Tell whether something is what is wanted."""
+        return isinstance(value, self.kinds) if self.test is None else self.test(value)
 
 
 @attrs.frozen
@@ -103,7 +111,7 @@ def load(target: str, wanted: Wanted) -> Found:
         if not has_attribute(found, part):
             raise _no_attribute(module, module_name, path, wanted)
         found = getattr(found, part)
-    if not isinstance(found, wanted.kinds):
+    if not wanted.fits(found):
         raise UsageError(
             f"{target} is of type {type(found).__qualname__}, not {_a(wanted.noun)}.",
             *_hint(module, module_name, wanted),
@@ -194,7 +202,7 @@ def _no_attribute(module: ModuleType, name: str, path: str, wanted: Wanted) -> U
 
 
 def _wanted_in(module: ModuleType, wanted: Wanted) -> list[str]:
-    return [name for name, value in vars(module).items() if isinstance(value, wanted.kinds)]
+    return [name for name, value in vars(module).items() if wanted.fits(value)]
 
 
 def _hint(module: ModuleType, name: str, wanted: Wanted) -> Iterable[str]:
@@ -209,4 +217,4 @@ def _either(words: list[str]) -> str:
 
 
 def _a(noun: str) -> str:
-    return f"{'an' if noun[0] in 'AEIOU' else 'a'} {noun}"
+    return f"{'an' if noun[0].upper() in 'AEIOU' else 'a'} {noun}"

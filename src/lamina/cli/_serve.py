@@ -21,11 +21,12 @@ from lamina.cli._exits import INTERRUPTED, OK, UsageError
 from lamina.cli._plain import count, printable
 from lamina.cli._served import Served, find_served
 from lamina.cli._streams import Kept
+from lamina.cli._verify import find_verify
 from lamina.effect import AcquisitionFailed, ConstructionError, log, message_of, tag_of
 
 _TRANSPORTS = ("stdio", "http")
 _PORT = 8_000
-_ONLY_HTTP = ("host", "allow_host", "allow_origin", "json_response")
+_ONLY_HTTP = ("host", "allow_host", "allow_origin", "verify", "json_response")
 
 
 @attrs.frozen
@@ -60,7 +61,10 @@ def _how(options: argparse.Namespace) -> _How:
     if "http" not in names:
         for option in _ONLY_HTTP if options.port is None else ("port",):
             if option == "port" or getattr(options, option):
-                raise UsageError(f"--{option.replace('_', '-')} says something over HTTP only.", "Write --mcp http")
+                hint = "Write --mcp http"
+                if option == "verify":
+                    hint += "; over standard input and output there are no tokens: who starts the command calls."
+                raise UsageError(f"--{option.replace('_', '-')} says something over HTTP only.", hint)
         return _How(stdio=True, http=None, grace=options.grace)
     host = options.host or "127.0.0.1"
     if not _is_loopback(host) and not options.allow_host:
@@ -91,6 +95,8 @@ def _is_loopback(host: str) -> bool:
 
 def _serve(options: argparse.Namespace, how: _How, kept: Kept | None) -> int:
     served = find_served(options.app, options.surface)
+    if how.http is not None and options.verify is not None:
+        how = attrs.evolve(how, http=attrs.evolve(how.http, verify=find_verify(options.verify)))
 
     async def main() -> int:
         task = asyncio.current_task()
@@ -223,7 +229,9 @@ class _Serving:
             raise error or RuntimeError("the server ended before it listened")
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         self._say(f"at http://{host}:{started.result()}{settings.path}")
-        if not _is_loopback(settings.host):
+        if settings.verify is not None:
+            tell("whoever calls there needs a token.")
+        elif not _is_loopback(settings.host):
             tell("no token is verified, so everybody who reaches it may call.")
         return listening
 

@@ -34,9 +34,13 @@ class StoredConversations(Conversations):
             is fenced off all the same.
         lease: Seconds for which an append or a renewal keeps a conversation.
         secrets: What must not be in a decision that comes from outside a run; a run's records are clean already.
+
+    Attributes:
+        store: Where the logs are.
     """
 
     def __init__(self, store: Store, clock: Clock, lease: float = LEASE, secrets: Secrets | None = None) -> None:
+        self.store = store
         self.durable = store.durable
         self._secrets = secrets or Secrets()
         self._shelf = Shelf(store, clock, lease)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,14 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from returns.result import Failure, Result
 
 from lamina.adapters.approval_webhook import Key, StoredDesk, WaitingDesk, approval_app, sign
+from lamina.adapters.approval_webhook._nonces import StoredNonces
 from lamina.approval import WaitingApproval
+from lamina.conversation import StoredConversations
 from lamina.effect import ConstructionError
 from lamina.engine import RunSuspended
+from lamina.store import Row, Rows, Statement, Store, StoreError, StoreFull, Unmet, Value
 from lamina.testing import ScriptedModel, call_tool, say
 from tests.conversing import Talk, act, post, send, talking
-from tests.stores import STORES, Place
+from tests.stores import DURABLE, STORES, Place
 from tests.unit.adapters.approving import ADA, BOB, SECRET, Client, ticking, verdict_on
 from tests.unit.approval.requests import request
 from tests.unit.engine.world import agent_with, until
@@ -288,6 +293,97 @@ async def test_more_requests_than_can_be_remembered_are_refused_and_none_is_forg
             assert (await client.send("GET", "/pending", b"", headers)).status == 401
         await clock.advance(601)
         assert (await client.get()).status == 200
+
+
+# --- several processes over one store ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", DURABLE)
+async def test_of_several_processes_over_one_store_one_lets_a_request_in(kind: str, tmp_path: Path) -> None:
+    """An approval that somebody has caught does not undo the denial that came after it, wherever it is sent."""
+    clock, place = ticking(), Place(kind, tmp_path)
+    async with talking(place, clock=clock) as talk, place.open() as other:
+        await suspend(talk)
+        one = approval_app(StoredDesk(talk.conversations), [ADA, BOB], clock=clock)
+        two = approval_app(StoredDesk(StoredConversations(other, clock)), [ADA, BOB], clock=clock)
+        client = Client(one, clock)
+        (item, _) = await items(client)
+        body = json.dumps(verdict_on(item)).encode()
+        caught = client.headers("POST", "/decide", body)
+        assert (await client.send("POST", "/decide", body, caught)).status == 200
+        client.key = BOB
+        assert (await client.decide(verdict_on(item, "deny"))).body == {"decision": "denied"}
+        client.app = two
+        assert (await client.send("POST", "/decide", body, caught)).status == 401
+        assert (await client.decide(verdict_on(item, "deny"))).body == {"decision": "denied"}
+        # Another key may use the same nonce, and the same key another one.
+        client.key = BOB
+        assert (await client.get(nonce=caught["Lamina-Nonce"])).status == 200
+
+
+@pytest.mark.parametrize("kind", DURABLE)
+async def test_of_many_at_once_one_is_let_in(kind: str, tmp_path: Path) -> None:
+    clock, place = ticking(), Place(kind, tmp_path)
+    async with place.open() as one, place.open() as two:
+        clients = [
+            Client(approval_app(StoredDesk(StoredConversations(each, clock)), [ADA], clock=clock), clock)
+            for each in (one, two)
+        ]
+        headers = clients[0].headers("GET", "/pending")
+        answers = await asyncio.gather(
+            *(client.send("GET", "/pending", b"", headers) for _ in range(8) for client in clients)
+        )
+
+    assert sorted(answer.status for answer in answers) == [200, *[401] * 15]
+
+
+async def test_what_a_store_remembers_counts_after_a_restart_and_is_forgotten_in_time(tmp_path: Path) -> None:
+    clock, place = ticking(), Place("sqlite", tmp_path)
+
+    def serving(store: Store) -> Client:
+        return Client(approval_app(StoredDesk(StoredConversations(store, clock)), [ADA], clock=clock, nonces=2), clock)
+
+    async with place.open() as store:
+        client = serving(store)
+        caught, late = (client.headers("GET", "/pending") for _ in range(2))
+        assert (await client.send("GET", "/pending", b"", caught)).status == 200
+    await clock.advance(5)
+    async with place.open() as store:
+        client = serving(store)
+        assert (await client.send("GET", "/pending", b"", caught)).status == 401
+        assert (await client.send("GET", "/pending", b"", late)).status == 200  # signed before, and new all the same
+        assert (await client.get()).status == 503
+        await clock.advance(606)
+        assert [(await client.get()).status for _ in range(2)] == [200, 200]
+        assert (await store.read("SELECT count(*) FROM signed_request")).unwrap() == ((2,),)
+
+
+async def test_without_its_store_nobody_is_let_in(tmp_path: Path) -> None:
+    clock = ticking()
+    async with Place("sqlite", tmp_path).open() as store:
+        app = approval_app(StoredDesk(StoredConversations(store, clock)), [ADA], clock=clock)
+    answer = await Client(app, clock).get()
+    assert (answer.status, answer.body) == (503, {"error": "unavailable"})
+
+
+async def test_a_store_that_fails_between_is_no_answer_either(tmp_path: Path) -> None:
+    clock = ticking()
+    async with Place("sqlite", tmp_path).open() as store:
+        broken = StoredNonces(_Unwritable(store), 5)
+        assert await broken.once("ada", "n", clock.now().timestamp(), clock.now().timestamp()) == "down"
+
+
+class _Unwritable(Store):
+    durable = True
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def write(self, *statements: Statement) -> Result[Rows, StoreError | Unmet]:
+        return Failure(StoreFull())
+
+    async def read(self, sql: str, *parameters: Value) -> Result[tuple[Row, ...], StoreError]:
+        return await self._store.read(sql, *parameters)
 
 
 # --- what is sent -----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from returns.result import Failure
 
+from lamina.adapters.mcp import Identity
 from lamina.call import (
     Caller,
     Invocation,
@@ -23,6 +24,7 @@ from lamina.call import (
 from lamina.cli._calls import Closing, Watched
 from lamina.cli._exits import UsageError
 from lamina.cli._served import find_served
+from lamina.cli._verify import find_verify
 from lamina.effect import ConstructionError
 from tests.unit.cli.commands import Commands, lamina
 
@@ -106,6 +108,21 @@ def module(lamina: Commands) -> str:
         ((TODO, "todo", "--mcp", "a\x1b[2J"), "MCP is not spoken over 'a\ufffd[2J'."),
         ((TODO, "todo", "--mcp", "stdio", "--port", "0"), "--port says something over HTTP only."),
         ((TODO, "todo", "--mcp", "stdio", "--allow-host", "a"), "--allow-host says something over HTTP only."),
+        (
+            (TODO, "todo", "--mcp", "stdio", "--verify", "a:b"),
+            "--verify says something over HTTP only.\n  Write --mcp http",
+        ),
+        ((TODO, "todo", "--mcp", "http", "--verify", "tokens"), "'tokens' is not MODULE:FUNCTION."),
+        ((TODO, "todo", "--mcp", "http", "--verify", "no_such:verify"), "There is no module no_such."),
+        (
+            (TODO, "todo", "--mcp", "http", "--verify", "json:loads"),
+            "json:loads is of type function, not an async func",
+        ),
+        (
+            (TODO, "todo", "--mcp", "http", "--verify", "asyncio:wait_for"),
+            "asyncio:wait_for does not take a token alone.",
+        ),
+        ((TODO, "todo", "--mcp", "http", "--verify", "json:verify"), "The module json has no verify."),
         ((TODO, "todo", "--mcp", "http", "--port", "65536"), "Argument --port: a whole number from 0 to 65535"),
         ((TODO, "todo", "--mcp", "http", "--port", "-1"), "Argument --port: a whole number from 0 to 65535"),
         ((TODO, "todo", "--mcp", "http", "--grace", "nan"), "Argument --grace: a number of seconds from 0 to 3600"),
@@ -311,3 +328,58 @@ async def test_everything_else_is_the_inner_surfaces_own() -> None:
     assert isinstance(await surface.read("app://x"), Failure)
     assert isinstance(await surface.prompt("x", {}), Failure)
     assert told == ["changed", "ended"]
+
+
+# --- who calls --------------------------------------------------------------------------------------------------------
+
+TOKENS = """
+import functools
+from lamina.adapters.mcp import Identity
+
+async def plain(token: str) -> str | None:
+    return {"a": "ada", "e": ""}.get(token)
+
+class Whole:
+    async def __call__(self, token: str) -> Identity | None:
+        return Identity(subject="ada", client="app") if token == "a" else None
+
+    async def method(self, token: str) -> int:
+        return 1
+
+whole = Whole()
+kept = functools.partial(lambda: None)
+
+def not_async(token: str) -> str:
+    return "ada"
+"""
+
+
+@pytest.fixture
+def tokens(lamina: Commands, monkeypatch: pytest.MonkeyPatch) -> str:
+    name = f"tokens_{abs(hash(str(lamina.folder)))}"
+    (lamina.folder / f"{name}.py").write_text(TOKENS)
+    monkeypatch.chdir(lamina.folder)
+    return name
+
+
+async def test_a_function_says_whom_a_token_speaks_for(tokens: str) -> None:
+    plain, whole = find_verify(f"{tokens}:plain"), find_verify(f"{tokens}:whole")
+
+    assert await plain("a") == Identity(subject="ada")
+    assert await plain("b") is None
+    assert await whole("a") == Identity(subject="ada", client="app")
+    assert await whole("b") is None
+
+
+@pytest.mark.parametrize(("name", "token"), [("plain", "e"), ("whole.method", "a")])
+async def test_an_answer_that_is_none_of_these_lets_nobody_in(tokens: str, name: str, token: str) -> None:
+    with pytest.raises(TypeError, match="answers an Identity, a subject or None"):
+        await find_verify(f"{tokens}:{name}")(token)
+
+
+@pytest.mark.parametrize("name", ["not_async", "kept", "Whole", "Identity"])
+def test_what_is_no_async_function_is_refused_and_others_named(tokens: str, name: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        find_verify(f"{tokens}:{name}")
+    assert "not an async function" in str(raised.value)
+    assert f"{tokens}:plain" in raised.value.hints[0]

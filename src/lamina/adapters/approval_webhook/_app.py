@@ -59,8 +59,9 @@ def approval_app(
     When to use: people, or a service of theirs, decide over HTTP. Serve it with any ASGI server, over TLS: what is
     listed is in clear. It may be mounted in another application; what is signed is the path that the server receives.
 
-    Each request is signed, see `sign`, and counts once. Nonces are remembered by one process, so several processes
-    that serve the same keys would each let a request in once: give each its own keys.
+    Each request is signed, see `sign`, and counts once: also where several processes serve the same keys, if their
+    desk stands on one durable store, which then remembers the nonces. Otherwise each process remembers its own, would
+    let a request in that another has let in already, and takes none that was signed before it began.
 
     An error is `{"error": "…"}` and says no more than its status: 401 not signed by a key, too early, too late, or not
     for the first time; 403 the key may not decide; 404 nothing of that waits, or it is another principal's, or there is
@@ -72,7 +73,7 @@ def approval_app(
         keys: Who may see and decide. The key's id is who a decision is by.
         clock: What the window is measured by; None is the machine's.
         window: Seconds that a request's time may be off.
-        nonces: How many requests are remembered within the window; what comes above that is refused.
+        nonces: How many requests are remembered, each for twice the window; what comes above that is refused.
 
     Raises:
         ConstructionError: With everything that is wrong with the arguments.
@@ -84,7 +85,7 @@ def approval_app(
         >>> [route.path for route in app.routes]
         ['/pending', '/decide']
     """
-    door = gate(keys, clock or SystemClock(), window, nonces)
+    door = gate(keys, clock or SystemClock(), window, nonces, desk.store)
 
     async def pending(request: Request, key: Key, _: bytes) -> Response:
         limit = _limit(request.query_params.get("limit", str(MOST_ITEMS)))
@@ -127,7 +128,7 @@ def _endpoint(door: Gate, work: Work) -> Callable[[Request], Awaitable[Response]
             body = await _body(request)
             if isinstance(body, int):
                 return _error(body)
-            key = door.admit(request.headers, request.method, _target(request), body)
+            key = await door.admit(request.headers, request.method, _target(request), body)
             if not isinstance(key, Key):
                 return _error(401 if key == "no" else 503)
             return await work(request, key, body)

@@ -21,8 +21,10 @@ from lamina.conversation import (
     NotAllowed,
     NotAsked,
     RecordRefused,
+    StoredConversations,
 )
 from lamina.effect import Clock, SystemClock, Value
+from lamina.store import Store
 
 Refusal: TypeAlias = Literal["not-found", "conflict", "invalid", "unavailable"]
 """Why a desk does not do what it was asked, and no more than that: it goes over the wire."""
@@ -81,7 +83,13 @@ class Verdict(Value):
 
 
 class Desk(ABC):
-    """Where requests for approval lie, for `approval_app`."""
+    """Where requests for approval lie, for `approval_app`.
+
+    Attributes:
+        store: What all processes with such a desk share; None where there is nothing.
+    """
+
+    store: Store | None = None
 
     @abstractmethod
     async def pending(self, principal: str | None, after: str, limit: int) -> Result[tuple[WaitingItem, ...], Refusal]:
@@ -158,6 +166,7 @@ class StoredDesk(Desk):
 
     def __init__(self, conversations: Conversations) -> None:
         self._conversations = conversations
+        self.store = conversations.store if isinstance(conversations, StoredConversations) else None
 
     async def pending(self, principal: str | None, after: str, limit: int) -> Result[tuple[WaitingItem, ...], Refusal]:
         """Give a page of what waits, by conversation."""

@@ -1,17 +1,18 @@
-"""Who may ask: keys by their id, a window of time, and nonces that are remembered as long as it lasts."""
+"""Who may ask: keys by their id, a window of time, and nonces that are remembered for as long as that lasts."""
 
 from __future__ import annotations
 
 import hmac
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import attrs
 
+from lamina.adapters.approval_webhook._nonces import Nonces, OwnNonces, StoredNonces
 from lamina.adapters.approval_webhook._signing import KEY, NONCE, SIGNATURE, TIMESTAMP, signature_of, well_formed
 from lamina.effect import Clock, ConstructionError, Problem, Value, caller_where
+from lamina.store import Store
 
 SHORTEST_SECRET = 32
 _ID = re.compile(r"[A-Za-z0-9._@+-]{1,128}\Z", re.ASCII)
@@ -54,26 +55,27 @@ class Key(Value):
 class Gate:
     """Tells who signed a request, once.
 
-    A signature counts within the window round its time, and not if it was made before the gate was: nonces are
-    remembered by this process only, and what a process before it took must not count again.
+    A signature counts within the window round its time. Where nonces are remembered by this process only, it does not
+    count if it was made before the gate was: what a process before it took must not count again.
 
     Args:
         keys: All keys.
         clock: What the window is measured by.
         window: Seconds that a request's time may be off, either way.
-        nonces: How many are remembered; one more is not let in, since no other can be forgotten yet.
+        nonces: What remembers which requests have counted.
     """
 
-    def __init__(self, keys: Iterable[Key], clock: Clock, window: float, nonces: int) -> None:
+    def __init__(self, keys: Iterable[Key], clock: Clock, window: float, nonces: Nonces) -> None:
         self._keys = {key.id: key for key in keys}
         self._clock = clock
         self._window = window
-        self._most = nonces
-        self._since = int(clock.now().timestamp())
-        self._seen: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._nonces = nonces
+        self._since = 0 if nonces.durable else int(clock.now().timestamp())
 
-    def admit(self, headers: Mapping[str, str], method: str, target: str, body: bytes) -> Key | Literal["no", "full"]:
-        """Give the key that signed a request; `no` says nothing of why, `full` that it is to be tried again later."""
+    async def admit(
+        self, headers: Mapping[str, str], method: str, target: str, body: bytes
+    ) -> Key | Literal["no", "later"]:
+        """Give the key that signed a request; `no` says nothing of why, `later` that it is to be tried again."""
         name, timestamp, nonce, given = (headers.get(each, "") for each in (KEY, TIMESTAMP, NONCE, SIGNATURE))
         if not well_formed(timestamp, nonce):
             return "no"
@@ -86,22 +88,13 @@ class Gate:
         in_time = abs(now - int(timestamp)) <= self._window and int(timestamp) >= self._since
         if key is None or not same or not in_time:
             return "no"
-        return self._once(key, nonce, now)
-
-    def _once(self, key: Key, nonce: str, now: float) -> Key | Literal["no", "full"]:
-        while self._seen and next(iter(self._seen.values())) < now:
-            self._seen.popitem(last=False)
-        if (key.id, nonce) in self._seen:
-            return "no"
-        if len(self._seen) >= self._most:
-            return "full"
         # Not before then is the latest moment over at which any signature that is let in now counts.
-        self._seen[key.id, nonce] = now + 2 * self._window
-        return key
+        once = await self._nonces.once(key.id, nonce, now, now + 2 * self._window)
+        return key if once == "new" else "no" if once == "seen" else "later"
 
 
-def gate(keys: Iterable[Key], clock: Clock, window: float, nonces: int) -> Gate:
-    """Make a gate, if everything it is made of can be.
+def gate(keys: Iterable[Key], clock: Clock, window: float, nonces: int, store: Store | None) -> Gate:
+    """Make a gate, if everything it is made of can be; a durable store remembers for it, otherwise this process does.
 
     Raises:
         ConstructionError: With everything that is wrong.
@@ -118,4 +111,5 @@ def gate(keys: Iterable[Key], clock: Clock, window: float, nonces: int) -> Gate:
         lines.append("nonces is a positive number")
     if lines:
         raise ConstructionError([Problem("APPROVALS", "approval_app", (*lines, str(caller_where())))])
-    return Gate(given, clock, window, nonces)
+    remembers = OwnNonces(nonces) if store is None or not store.durable else StoredNonces(store, nonces)
+    return Gate(given, clock, window, remembers)
