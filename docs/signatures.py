@@ -52,7 +52,8 @@ def reference(src: Path) -> tuple[dict[str, str], list[str]]:
             extensions=griffe.load_extensions(griffe.UnpackTypedDictExtension()),
         )
         assert isinstance(root, griffe.Module)
-        pages = {f"{package.path}.md": "\n".join(_package(package)) for package in _packages(root)}
+        public = {target.path for package in _packages(root) for _, target in _exported(package)}
+        pages = {f"{package.path}.md": "\n".join(_package(package, public)) for package in _packages(root)}
     finally:
         logger.removeHandler(warned)
     return pages, list(dict.fromkeys(warned.found))
@@ -67,22 +68,28 @@ def _packages(root: griffe.Module) -> Iterator[griffe.Module]:
             yield from _packages(member)
 
 
-def _package(package: griffe.Module) -> Iterator[str]:
-    yield f"# {package.path}\n"
-    yield from _docstring(package)
+def _exported(package: griffe.Module) -> Iterator[tuple[str, griffe.Object]]:
+    """Give what a package hands out: the name, and what stands behind it."""
     for name in package.exports or ():
         found = package.members.get(str(name))
-        if found is None:
-            continue
-        target = found.final_target if isinstance(found, griffe.Alias) else found
+        if isinstance(found, griffe.Alias):
+            yield str(name), found.final_target
+        elif found is not None:
+            yield str(name), found
+
+
+def _package(package: griffe.Module, public: set[str]) -> Iterator[str]:
+    yield f"# {package.path}\n"
+    yield from _docstring(package)
+    for name, target in _exported(package):
         yield f"\n## {name}\n"
         match target:
             case griffe.Class():
-                yield from _class(target)
+                yield from _class(target, public)
             case griffe.Function():
                 yield from _function(target)
             case griffe.Attribute() if (maker := _called_like_a_function(target)) is not None:
-                yield from _methods(maker, str(name))
+                yield from _methods(maker, name)
             case griffe.Attribute():
                 value = f" = {target.value}" if target.value is not None else ""
                 yield f"```python\n{name}{value}\n```\n"
@@ -107,13 +114,14 @@ def _methods(one: griffe.Class, name: str) -> Iterator[str]:
             yield from _function(member)
 
 
-def _class(one: griffe.Class) -> Iterator[str]:
+def _class(one: griffe.Class, public: set[str]) -> Iterator[str]:
     bases = f"({', '.join(map(str, one.bases))})" if one.bases else ""
     lines = [f"@{decorator.value}" for decorator in one.decorators]
     lines.append(f"class {one.name}{bases}:")
+    members = _members(one, public)
     fields = [
         member
-        for name, member in one.members.items()
+        for name, member in members.items()
         if isinstance(member, griffe.Attribute) and member.annotation and not name.startswith("_")
         and "property" not in member.labels
     ]  # fmt: skip
@@ -125,7 +133,7 @@ def _class(one: griffe.Class) -> Iterator[str]:
         lines.extend(f"    {line}" for line in _signatures(constructor, "__init__"))
     yield _fence("python", "\n".join(lines))
     yield from _docstring(one)
-    for name, member in one.members.items():
+    for name, member in members.items():
         if name.startswith("_") or not member.docstring:
             continue
         if isinstance(member, griffe.Function):
@@ -135,6 +143,14 @@ def _class(one: griffe.Class) -> Iterator[str]:
             yield f"\n### {one.name}.{name}\n"
             yield _fence("python", f"{name}: {member.annotation}")
             yield from _docstring(member)
+
+
+def _members(one: griffe.Class, public: set[str]) -> dict[str, griffe.Object]:
+    """Give a class's members with those of its bases that have no page of their own."""
+    found: dict[str, griffe.Object] = {}
+    for each in reversed([one, *(base for base in one.mro() if base.path not in public)]):
+        found.update((name, member) for name, member in each.members.items() if not isinstance(member, griffe.Alias))
+    return found
 
 
 def _function(one: griffe.Function, name: str | None = None) -> Iterator[str]:
