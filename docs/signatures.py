@@ -133,7 +133,7 @@ def _class(one: griffe.Class, public: set[str]) -> Iterator[str]:
         lines.extend(f"    {line}" for line in _signatures(constructor, "__init__"))
     yield _fence("python", "\n".join(lines))
     yield from _docstring(one)
-    for name, member in members.items():
+    for name, member in sorted(members.items(), key=lambda item: item[0] not in one.members):  # its own come first
         if name.startswith("_") or not member.docstring:
             continue
         if isinstance(member, griffe.Function):

@@ -11,27 +11,15 @@ from lamina.approval import Approval, Ask
 from lamina.audit import Audit
 from lamina.call import ExecutionClass
 from lamina.contract._action import Action, MessageSet, check_subset
-from lamina.contract._ground import Ground, duplicates
+from lamina.contract._exposed import Exposed
+from lamina.contract._ground import Ground
 from lamina.contract._messages import NAME, members_of
-from lamina.contract._projection import Projection, Reading
-from lamina.contract._resource import DeclaredResource, declared_resource
+from lamina.contract._projection import Projection
+from lamina.contract._resource import declared_resource
 from lamina.contract._values import At, Attempt, Authorized
 from lamina.contract._variant import Variant, compile_variant
 from lamina.contract.port import Host, HostWithPrincipal
-from lamina.effect import (
-    Clock,
-    ConstructionError,
-    Declaration,
-    Ids,
-    Problem,
-    Program,
-    Requirement,
-    Where,
-    caller_where,
-    name_of,
-)
-from lamina.redaction import Secrets
-from lamina.schema import JsonValue
+from lamina.effect import Clock, ConstructionError, Ids, Problem, caller_where, name_of
 from lamina.telemetry import Telemetry
 from lamina.tools import Toolkit
 
@@ -39,7 +27,6 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from lamina.contract._bound import BoundContract
-    from lamina.contract._describe import MessageInfo, Wiring
     from lamina.contract._keywords import VariantKeywords
 
 In = TypeVar("In", covariant=True)
@@ -52,11 +39,10 @@ I = TypeVar("I")  # noqa: E741 - the input
 T = TypeVar("T")
 P2 = TypeVar("P2")
 H = TypeVar("H")
-_WRITE_APPROVAL = '| bind(Approval).to(CallerApproval, life="request")'
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
-class Contract(Program[In], Generic[M, P, V, X, In]):
+class Contract(Exposed[In], Generic[M, P, V, X, In]):
     """Which of an application's messages agents may send, under which names, when, by whom, and what they may read.
 
     `Contract.of(Model, messages=Message)` begins one; every method gives a new contract, so that a checker knows what
@@ -96,14 +82,7 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
     """
 
     model: type[M]
-    union: tuple[type, ...]
     principal: type[P] | None
-    name: str
-    version: str
-    context: Reading | None
-    variants: tuple[Variant, ...]
-    declared: tuple[DeclaredResource, ...]
-    where: Where
 
     @overload
     @staticmethod
@@ -341,60 +320,6 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
         made = declared_resource(self.model, name, description, schema, read, observes, self.declared)
         return attrs.evolve(self, declared=(*self.declared, made))
 
-    @property
-    def messages(self) -> tuple[MessageInfo, ...]:
-        """What is exposed, as plain data, in declaration order."""
-        from lamina.contract._describe import message_infos
-
-        return message_infos(self)
-
-    @property
-    def resources(self) -> tuple[DeclaredResource, ...]:
-        """The declared resources."""
-        return self.declared
-
-    @property
-    def context_schema(self) -> Mapping[str, JsonValue] | None:
-        """The JSON Schema of the context; None where nothing is projected."""
-        return None if self.context is None else self.context.codec.json_schema
-
-    def manifest(self) -> dict[str, JsonValue]:
-        """Give the contract as JSON: the same for the same contract, and read from no model."""
-        from lamina.contract._describe import manifest
-
-        return manifest(self)
-
-    def manifest_json(self) -> str:
-        """Give the manifest's text, byte for byte the same each time: what one commits, and compares."""
-        from lamina.contract._describe import manifest_json
-
-        return manifest_json(self)
-
-    def markdown(self) -> str:
-        """Give the contract as a page for people."""
-        from lamina.contract._describe import markdown
-
-        return markdown(self)
-
-    def wiring(self) -> Wiring:
-        """Say what the contract touches of the application: the paths it observes and the tags it exposes."""
-        from lamina.contract._describe import wiring
-
-        return wiring(self)
-
-    def declare(self) -> Declaration:
-        """Ask for what the variants need of a runtime."""
-        asked = tuple(
-            Requirement(Approval, f"{one.name} (needs_approval)", one.where, write=_WRITE_APPROVAL)
-            for one in self.variants
-            if one.ask is not None
-        )
-        used = tuple(
-            Requirement(key, f'contract "{self.name}"', self.where, optional=True)
-            for key in (Audit, Telemetry, Clock, Ids, Secrets)
-        )
-        return Declaration(f'contract "{self.name}"', self.where, (*asked, *used), tuple(duplicates(self.variants)))
-
     @overload
     def bind(
         self: Contract[M, None, V, X, Never],
@@ -463,9 +388,6 @@ class Contract(Program[In], Generic[M, P, V, X, In]):
 
     def _with(self, *more: Variant) -> Contract[Any, Any, Any, Any, Any]:
         return attrs.evolve(self, variants=(*self.variants, *more))
-
-    def __repr__(self) -> str:
-        return f"Contract({self.name}: {', '.join(one.name for one in self.variants) or 'exposes nothing'})"
 
 
 AnyContract = Contract[Any, Any, Any, Any, Any]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import attrs
 
 from lamina.contract._completion import Completion, MessageCompletion
-from lamina.contract._contract import AnyContract
+from lamina.contract._exposed import Exposed
 from lamina.contract._variant import Variant
 from lamina.effect import Value
 from lamina.schema import JsonValue
@@ -74,7 +74,7 @@ class Wiring(Value):
     exposes: tuple[str, ...]
 
 
-def message_infos(contract: AnyContract) -> tuple[MessageInfo, ...]:
+def message_infos(contract: Exposed[Any]) -> tuple[MessageInfo, ...]:
     """Give what is exposed."""
     return tuple(
         MessageInfo(
@@ -90,7 +90,7 @@ def message_infos(contract: AnyContract) -> tuple[MessageInfo, ...]:
     )
 
 
-def wiring(contract: AnyContract) -> Wiring:
+def wiring(contract: Exposed[Any]) -> Wiring:
     """Give the paths and the tags, each once."""
     readings = [
         contract.context,
@@ -105,7 +105,7 @@ def wiring(contract: AnyContract) -> Wiring:
     )
 
 
-def manifest(contract: AnyContract) -> dict[str, JsonValue]:
+def manifest(contract: Exposed[Any]) -> dict[str, JsonValue]:
     """Give the contract as JSON; parts that are not there are left out."""
     made: dict[str, JsonValue] = {
         "capabilities": [_capability(one) for one in message_infos(contract)],
@@ -119,7 +119,7 @@ def manifest(contract: AnyContract) -> dict[str, JsonValue]:
     return made
 
 
-def manifest_json(contract: AnyContract) -> str:
+def manifest_json(contract: Exposed[Any]) -> str:
     """Write the manifest, indented, with a line break at the end."""
     return json.dumps(manifest(contract), indent=2, ensure_ascii=False) + "\n"
 
@@ -157,12 +157,12 @@ def _completion_info(variant: Variant, completion: Completion[Any, Any] | None) 
     return CompletionInfo(kind="state", observes=observes, timeout=completion.timeout)
 
 
-def markdown(contract: AnyContract) -> str:
+def markdown(contract: Exposed[Any]) -> str:
     """Write the page."""
     return "\n".join(_lines(contract)).rstrip("\n") + "\n"
 
 
-def _lines(contract: AnyContract) -> Iterator[str]:
+def _lines(contract: Exposed[Any]) -> Iterator[str]:
     infos = message_infos(contract)
     yield from ("# Agent contract", "", "## Capabilities", "")
     if not infos:

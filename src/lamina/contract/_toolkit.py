@@ -10,9 +10,9 @@ from returns.result import Failure, Result, Success
 
 from lamina.audit import Audit
 from lamina.call import Invocation, ToolRejected
-from lamina.contract._contract import AnyContract
 from lamina.contract._dispatch import check, dispatch, payload_of
 from lamina.contract._errors import AgentCapabilityUnavailableError, AgentCompletionFailed, DispatchError, wire
+from lamina.contract._exposed import Exposed
 from lamina.contract._ground import Ground, check_whole, yes
 from lamina.contract._variant import Variant
 from lamina.effect import Clock, ConstructionError, Ids, Need, Problem, message_of
@@ -53,7 +53,7 @@ class _Grounds:
 
     def __init__(
         self,
-        contract: AnyContract,
+        contract: Exposed[Any],
         audit: Audit | None,
         value: Callable[[object], object | None] = lambda key: None,
     ) -> None:
@@ -80,7 +80,7 @@ class _Grounds:
         return _Grounds(self._contract, self._audit, value)
 
 
-def toolkit_of(contract: AnyContract, host: type[Any], audit: Audit | None) -> Toolkit[Any]:
+def toolkit_of(contract: Exposed[Any], host: type[Any], audit: Audit | None) -> Toolkit[Any]:
     """Make the tools."""
     check_whole(contract.name, contract.variants, contract.principal, host, approves=True)
     too_long = [one for one in contract.variants if len(one.name) > _LONGEST_TOOL_NAME]
