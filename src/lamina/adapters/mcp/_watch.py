@@ -10,7 +10,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ServerEvent
 from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
 from returns.result import Failure
 
-from lamina.call import Surface
+from lamina.call import ReadDefect, Surface
 from lamina.effect import is_cancelled, log
 
 
@@ -147,5 +147,8 @@ class Watcher:
                 raise
             log().exception("a resource that is watched cannot be read")
             return self._contents.get(uri)
+        if isinstance(read, Failure):
+            # One that is gone is different; of one that cannot be read now nobody knows.
+            return self._contents.get(uri) if isinstance(read.failure(), ReadDefect) else None
         # Whole contents may be large, and of many resources; their hash says enough.
-        return None if isinstance(read, Failure) else hash((read.unwrap().text, read.unwrap().blob))
+        return hash((read.unwrap().text, read.unwrap().blob))

@@ -8,9 +8,11 @@ from typing import Any
 import mcp_types as wire
 import pytest
 from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
+from returns.result import Failure
 
 from lamina.adapters.mcp import McpLimits, McpServer
 from lamina.adapters.mcp._watch import Watcher
+from lamina.call import ReadDefect
 from tests.unit.adapters.mcp.world import LEGACY, MODERN, World, served, surface_of, talking, until
 
 
@@ -120,7 +122,16 @@ async def test_two_clients_of_one_surface_share_its_watcher() -> None:
     assert world.changes.listeners == 0
 
 
-async def test_a_watcher_survives_a_surface_that_breaks() -> None:
+async def raises(*_: object) -> Any:
+    raise ValueError("secret")
+
+
+async def gives_a_defect(uri: str) -> Any:
+    return Failure(ReadDefect(uri))
+
+
+@pytest.mark.parametrize("reads", [raises, gives_a_defect])
+async def test_a_watcher_survives_a_surface_that_breaks(reads: Any) -> None:
     world = World()
     told: list[Any] = []
     async with surface_of(world) as surface:
@@ -128,10 +139,7 @@ async def test_a_watcher_survives_a_surface_that_breaks() -> None:
         stop = await watcher.listen(told.append, ["app://text"])
         available, read = surface.available, surface.read
 
-        async def breaks(*_: object) -> Any:
-            raise ValueError("secret")
-
-        surface.available = surface.read = breaks  # type: ignore[method-assign]
+        surface.available, surface.read = raises, reads  # type: ignore[method-assign]
         world.open, world.text = False, "two"
         world.changes.announce()
         await asyncio.sleep(0.02)
