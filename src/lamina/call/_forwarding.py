@@ -10,14 +10,7 @@ from returns.result import Result
 from lamina.call._caller import NOBODY, Caller
 from lamina.call._invocation import Invocation
 from lamina.call._outcome import Outcome, ToolSuccess
-from lamina.call._surface import (
-    AgentResourceError,
-    PromptMessage,
-    PromptRefused,
-    ReadDefect,
-    ResourceContent,
-    Surface,
-)
+from lamina.call._surface import AgentResourceError, PromptMessage, PromptRefused, ReadDefect, ResourceContent, Surface
 from lamina.schema import JsonValue
 
 

@@ -14,14 +14,7 @@ from lamina.call._caller import Caller
 from lamina.call._forwarding import ForwardingSurface
 from lamina.call._invocation import Invocation
 from lamina.call._outcome import Outcome, ToolDefect, ToolFailure, ToolInvalidInput, ToolRejected, ToolSuccess
-from lamina.call._surface import (
-    AgentResourceError,
-    Capability,
-    ReadDefect,
-    ResourceContent,
-    ResourceInfo,
-    Surface,
-)
+from lamina.call._surface import AgentResourceError, Capability, ReadDefect, ResourceContent, ResourceInfo, Surface
 from lamina.schema import JsonValue
 from lamina.schema import inline_defs as inlined
 

@@ -7,15 +7,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import attrs
 
-from lamina.call import (
-    Caller,
-    ForwardingSurface,
-    Invocation,
-    Outcome,
-    Signal,
-    Surface,
-    ToolRejected,
-)
+from lamina.call import Caller, ForwardingSurface, Invocation, Outcome, Signal, Surface, ToolRejected
 from lamina.schema import JsonValue
 
 _LAST = 3.0

@@ -10,7 +10,7 @@ from lamina.agent import Binding
 from lamina.effect import Environment, Handler, Plan, Program
 from lamina.engine import CleanHistories, Given, Permits, PreparedAgent, prepare
 from lamina.runtime._active import ActiveRuns
-from lamina.runtime._conversing import Lanes
+from lamina.runtime._lanes import Lanes
 
 
 class Core:

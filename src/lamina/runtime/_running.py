@@ -26,7 +26,10 @@ from lamina.engine import (
     interpret_resumed,
     run_to_end,
 )
-from lamina.runtime._conversing import Busy, Keeper, Place, check_busy, enter_conversation, take_up
+from lamina.runtime._conversing import enter_conversation
+from lamina.runtime._keeper import Keeper
+from lamina.runtime._place import Busy, Place, check_busy
+from lamina.runtime._taking_up import take_up
 
 if TYPE_CHECKING:
     from lamina.runtime._core import Core

@@ -11,8 +11,8 @@ from lamina.conversation import ConversationError, History, NotSuspended
 from lamina.effect import Handler, Plan
 from lamina.engine import Completed, Decisions, EventLog, Given, Run, RunFailure, RunHandle, RunSuspended
 from lamina.runtime._binds import BindsContracts
-from lamina.runtime._conversing import Busy, Place
 from lamina.runtime._core import Core
+from lamina.runtime._place import Busy, Place
 from lamina.runtime._running import new_run, resumed_to_end, start_run, suspended_run, to_end
 from lamina.runtime._saying import SpeaksToRuns
 from lamina.runtime._suspended import suspended_in

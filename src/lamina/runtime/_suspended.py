@@ -7,7 +7,7 @@ from returns.result import Failure, Result, Success
 from lamina.conversation import AlreadyDecided, ConversationError, Conversations, NotSuspended
 from lamina.effect import Clock
 from lamina.engine import RunSuspended, rulings
-from lamina.runtime._conversing import undecided
+from lamina.runtime._taking_up import undecided
 
 
 async def suspended_in(

@@ -6,29 +6,10 @@ from typing import Any
 
 import anyio
 
-from lamina.call import (
-    CallKey,
-    ToolFailure,
-    ToolSuccess,
-)
-from lamina.conversation import (
-    CallStarted,
-    InputRecorded,
-    JournalFailed,
-    ResultSettled,
-    TurnAdvanced,
-)
+from lamina.call import CallKey, ToolFailure, ToolSuccess
+from lamina.conversation import CallStarted, InputRecorded, JournalFailed, ResultSettled, TurnAdvanced
 from lamina.effect import message_of, tag_of
-from lamina.testing._conversation_scene import (
-    Case,
-    Scene,
-    declared,
-    every_record,
-    refused,
-    said,
-    settled,
-    taken,
-)
+from lamina.testing._conversation_scene import Case, Scene, declared, every_record, refused, said, settled, taken
 from lamina.testing._suite import require
 
 

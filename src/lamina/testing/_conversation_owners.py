@@ -7,10 +7,7 @@ from typing import Any
 import anyio
 from returns.result import Success
 
-from lamina.call import (
-    CallKey,
-    ToolRejected,
-)
+from lamina.call import CallKey, ToolRejected
 from lamina.conversation import (
     AlreadyDecided,
     AppendConflict,
@@ -29,17 +26,7 @@ from lamina.conversation import (
     history_problems,
 )
 from lamina.model import UserMessage
-from lamina.testing._conversation_scene import (
-    Case,
-    Scene,
-    declared,
-    refused,
-    results,
-    said,
-    settled,
-    taken,
-    whole_turn,
-)
+from lamina.testing._conversation_scene import Case, Scene, declared, refused, results, said, settled, taken, whole_turn
 from lamina.testing._suite import require
 
 

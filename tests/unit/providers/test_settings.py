@@ -8,14 +8,7 @@ from typing import Any
 import pytest
 
 from lamina.effect import ConstructionError, Layer
-from lamina.providers import (
-    AnthropicConfig,
-    OpenAIConfig,
-    anthropic_layer,
-    anthropic_model,
-    openai_layer,
-    openai_model,
-)
+from lamina.providers import AnthropicConfig, OpenAIConfig, anthropic_layer, anthropic_model, openai_layer, openai_model
 
 
 @pytest.fixture(autouse=True)
