@@ -241,8 +241,11 @@ class Connection:
             client_info=Implementation(name="lamina", version=version("lamina")),
             message_handler=heard,
             cache=None,
-            **callbacks_of(self.server),
+            **callbacks_of(self.server, self._asking),
         )
+
+    def _asking(self) -> tuple[McpCall | None, tuple[McpCall, ...]]:
+        return (None, ()) if self._link is None else self._link.asking()
 
     def _move(self) -> None:
         self._moved.set()

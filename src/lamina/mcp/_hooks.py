@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from lamina.call import SampleRequest
 from lamina.effect import log
-from lamina.mcp._servers import Elicitation, ServerSpec
+from lamina.mcp._servers import Elicitation, Sampling, ServerSpec
+from lamina.mcp.port import McpCall
 from lamina.model import AssistantMessage, Message, Text, UserMessage
 from lamina.schema import JsonValue
 
@@ -16,23 +16,31 @@ if TYPE_CHECKING:
     from mcp.client.session import ClientRequestContext
 
 _LONGEST_LOG = 1_024
+Asking: TypeAlias = Callable[[], tuple[McpCall | None, tuple[McpCall, ...]]]
+"""Tells for which call something is asked now, as far as that is known, and which calls are under way."""
 
 
-def callbacks_of(server: ServerSpec) -> dict[str, Any]:  # Any: the SDK's own protocols of functions
-    """Give the SDK the functions for what the application allows; it refuses, and does not offer, the rest."""
+def callbacks_of(server: ServerSpec, asking: Asking) -> dict[str, Any]:  # Any: the SDK's own protocols of functions
+    """Give the SDK the functions for what the application allows; it refuses, and does not offer, the rest.
+
+    Args:
+        server: What was allowed.
+        asking: Tells for which call something is asked now, and which calls are under way.
+    """
     given: dict[str, Any] = {"logging_callback": _Logged(server.name)}
     if server.elicit is not None:
-        given["elicitation_callback"] = _Elicits(server)
+        given["elicitation_callback"] = _Elicits(server, asking)
     if server.sample is not None:
-        given["sampling_callback"] = _Samples(server)
+        given["sampling_callback"] = _Samples(server, asking)
     if server.roots is not None:
         given["list_roots_callback"] = _Roots(server.roots)
     return given
 
 
 class _Elicits:
-    def __init__(self, server: ServerSpec) -> None:
+    def __init__(self, server: ServerSpec, asking: Asking) -> None:
         self._server = server
+        self._asking = asking
 
     async def __call__(
         self, context: ClientRequestContext, params: wire.ElicitRequestParams
@@ -47,8 +55,12 @@ class _Elicits:
             url = params.url
         else:
             schema = cast("Mapping[str, JsonValue]", params.requested_schema)
+        call, during = self._asking()
+        question = Elicitation(
+            server=self._server.name, message=params.message, schema=schema, url=url, call=call, during=during
+        )
         try:
-            answer = await hook(Elicitation(server=self._server.name, message=params.message, schema=schema, url=url))
+            answer = await hook(question)
         except Exception:
             log().exception("what answers an MCP server's question broke", server=self._server.name)
             return wire.ErrorData(code=wire.INTERNAL_ERROR, message="The question could not be answered")
@@ -69,8 +81,9 @@ def _defaults(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 class _Samples:
-    def __init__(self, server: ServerSpec) -> None:
+    def __init__(self, server: ServerSpec, asking: Asking) -> None:
         self._server = server
+        self._asking = asking
 
     async def __call__(
         self, context: ClientRequestContext, params: wire.CreateMessageRequestParams
@@ -86,12 +99,16 @@ class _Samples:
             if len(texts) != len(parts):
                 return wire.ErrorData(code=wire.INVALID_PARAMS, message="Only texts can be sampled")
             messages.append(UserMessage(tuple(texts)) if each.role == "user" else AssistantMessage(tuple(texts)))
-        request = SampleRequest(
+        call, during = self._asking()
+        request = Sampling(
             messages=tuple(messages),
             max_tokens=params.max_tokens,
             system=params.system_prompt,
             temperature=params.temperature,
             stop=tuple(params.stop_sequences or ()),
+            server=self._server.name,
+            call=call,
+            during=during,
         )
         try:
             answer = await hook(request)

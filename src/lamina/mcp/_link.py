@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio
 import attrs
@@ -66,6 +67,10 @@ class Serving:
         self.sent = False
 
 
+ASKED_BY: Final[ContextVar[Serving | None]] = ContextVar("lamina_mcp_asked_by", default=None)
+"""The call in whose context something happens."""
+
+
 class Link:
     """A session that is up.
 
@@ -86,6 +91,7 @@ class Link:
         self._group = group
         self._transport = transport
         self._server = server
+        self._under_way: dict[Serving, None] = {}  # in the order in which they went out
         self._permits = anyio.Semaphore(server.limits.concurrent_calls)
         self._fresh = anyio.Event()
         self._fresh.set()
@@ -155,6 +161,16 @@ class Link:
             # Nobody says any more when something changes: a call of what has changed is refused by the server.
             log().debug("an MCP server's changes are not followed", server=self._server.name, exc_info=True)
 
+    def asking(self) -> tuple[McpCall | None, tuple[McpCall, ...]]:
+        """Tell for which call the server asks something now, as far as that is known, and which calls are under way.
+
+        The SDK hands a request of the server's on in the context in which its message was read: of the call itself
+        where the question is part of its answer, or came on its stream of HTTP.
+        """
+        serving = ASKED_BY.get()
+        call = serving.call if serving is not None and serving in self._under_way else None
+        return call, tuple(each.call for each in self._under_way)
+
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def start(self, serving: Serving) -> None:
@@ -166,8 +182,11 @@ class Link:
             with serving.scope:
                 async with self._permits:
                     serving.sent = True
+                    self._under_way[serving] = None
+                    ASKED_BY.set(serving)  # in this task's context: what it starts, and what answers it, has it too
                     serving.answer = await self._ask(serving)
         finally:
+            self._under_way.pop(serving, None)
             if serving.answer is None:  # the session ended under it, or its caller has left
                 serving.answer = Cut(self._transport.why, serving.sent)
             serving.done.set()

@@ -15,6 +15,7 @@ import attrs
 from lamina.call import Elicited, Sampled, SampleRequest
 from lamina.effect import ConstructionError, Problem, Value, Where, caller_where
 from lamina.mcp._names import is_server_name
+from lamina.mcp.port import McpCall
 from lamina.schema import JsonValue
 
 if TYPE_CHECKING:
@@ -105,16 +106,39 @@ class Elicitation(Value):
         message: The question; the server's word.
         schema: JSON Schema of the answer, an object of plain members; None where a person is sent to `url` instead.
         url: Where a person is to go; None for a form.
+        call: The call that it is asked for, the very value that was given to `McpConnections.call`; None where the
+            protocol does not say: before 2026-07-28 over stdio, and over HTTP outside the call's own stream.
+        during: The calls under way to that server, the oldest first. Where `call` is None it is asked for one of
+            them, or for none.
     """
 
     server: str
     message: str
     schema: Mapping[str, JsonValue] | None = attrs.field(default=None, hash=False)
     url: str | None = None
+    call: McpCall | None = attrs.field(default=None, hash=False)
+    during: tuple[McpCall, ...] = attrs.field(default=(), hash=False)
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Sampling(SampleRequest):
+    """What a server wants to ask a model.
+
+    Attributes:
+        server: The server's name here.
+        call: The call that it is asked for, as in `Elicitation`.
+        during: The calls under way to that server, as there.
+    """
+
+    server: str
+    call: McpCall | None = attrs.field(default=None, hash=False)
+    during: tuple[McpCall, ...] = attrs.field(default=(), hash=False)
 
 
 ElicitHook: TypeAlias = Callable[[Elicitation], Awaitable[Elicited]]
-SampleHook: TypeAlias = Callable[[SampleRequest], Awaitable[Sampled]]
+"""Answers what a server asks a person."""
+SampleHook: TypeAlias = Callable[[Sampling], Awaitable[Sampled]]
+"""Answers what a server asks a model."""
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

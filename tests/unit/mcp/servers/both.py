@@ -26,7 +26,7 @@ def note(text: str) -> None:
 
 
 async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-    names = ["hang", "steps", "who"]
+    names = ["hang", "steps", "who", "model"]
     made = [types.Tool(name=name, description=f"The tool {name}.", input_schema=ANY) for name in names]
     made.append(types.Tool(name="add", input_schema=NUMBER, output_schema=NUMBER))
     return types.ListToolsResult(tools=made)
@@ -55,9 +55,21 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.Call
                 if params.input_responses is None:
                     return types.InputRequiredResult(input_requests={"who": question}, request_state="s")
                 answer = params.input_responses["who"]
+            elif "related" in arguments:  # over HTTP it comes on the stream of the call
+                answer = await ctx.session.elicit_form("Who?", form, ctx.request_id)
             else:
                 answer = await ctx.session.send_request(question, types.ElicitResult)
             return types.CallToolResult(content=[types.TextContent(text=answer.model_dump_json(exclude_none=True))])
+        case "model":
+            said = [types.SamplingMessage(role="user", content=types.TextContent(text="Hello"))]
+            wanted = types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=said, max_tokens=5))
+            if ctx.protocol_version == "2026-07-28":
+                if params.input_responses is None:
+                    return types.InputRequiredResult(input_requests={"model": wanted}, request_state="s")
+                given = params.input_responses["model"]
+            else:
+                given = await ctx.session.send_request(wanted, types.CreateMessageResult)
+            return types.CallToolResult(content=[given.content])
     raise AssertionError(params.name)
 
 
