@@ -13,7 +13,7 @@ from lamina.call import ExecutionClass
 from lamina.contract._action import Action, MessageSet, check_subset
 from lamina.contract._exposed import Exposed
 from lamina.contract._ground import Ground
-from lamina.contract._messages import NAME, members_of
+from lamina.contract._messages import NAME, how_else, members_of
 from lamina.contract._projection import Projection
 from lamina.contract._resource import declared_resource
 from lamina.contract._values import At, Attempt, Authorized
@@ -130,7 +130,7 @@ class Contract(Exposed[In], Generic[M, P, V, X, In]):
         """
         lines: list[str] = []
         if not (isinstance(model, type) and attrs.has(model)):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types
-            lines.append(f"the model, {name_of(model)}, is no attrs class")
+            lines.append(f"the model, {name_of(model)}, is no attrs class{how_else(model)}")
         if not isinstance(name, str) or not NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance] - as above
             lines.append("its name has 1 to 128 letters, digits, _ or -")
         if context is not None and not isinstance(context, Projection):  # pyright: ignore[reportUnnecessaryIsInstance] - as above

@@ -45,7 +45,16 @@ def _why_not(message: object) -> str:
         whole, arguments = name_of(message), get_args(message)
         named = "".join(name_of(one).capitalize() for one in arguments if isinstance(one, type))
         return f"{whole} is no class of its own; write: @attrs.frozen class {origin.__name__}{named}({whole}): ..."
-    return f"{name_of(message)} is no attrs class"
+    return f"{name_of(message)} is no attrs class{how_else(message)}"
+
+
+def how_else(given: object) -> str:
+    """Say what makes an attrs class of something, or where it goes, for the end of a sentence."""
+    if isinstance(given, type):
+        return "; write @attrs.frozen above it"
+    if attrs.has(type(given)):
+        return "; give its class, and not one of them"
+    return "; a union of classes is written A | B" if isinstance(given, list | tuple | set | frozenset) else ""
 
 
 def default_name(tag: str) -> str:

@@ -11,7 +11,7 @@ import attrs
 from lamina.approval import Ask
 from lamina.call import Capability, ExecutionClass
 from lamina.contract._completion import Completion, MessageCompletion, StateCompletion
-from lamina.contract._messages import NAME, default_name
+from lamina.contract._messages import NAME, default_name, how_else
 from lamina.contract._projection import Reading
 from lamina.effect import ConstructionError, Problem, Where, caller_where, name_of
 from lamina.schema import Codec, JsonValue, codec
@@ -112,7 +112,7 @@ def compile_variant(
     if completion is not None and not isinstance(completion, MessageCompletion | StateCompletion):
         own.append("completion is made by completes(…) or when(…)")
     if input is not None and not (isinstance(input, type) and attrs.has(input)):  # pyright: ignore[reportUnnecessaryIsInstance] - past the types
-        own.append(f"its input, {name_of(input)}, is no attrs class")
+        own.append(f"its input, {name_of(input)}, is no attrs class{how_else(input)}")
     if own:
         raise _refused(tag, where, *(f'Cannot expose "{public}": {line}' for line in own))
     completing = _completing(public, union, completion, where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
 import gc
 import weakref
@@ -157,6 +158,30 @@ async def test_a_generic_message_is_told_how_it_is_one() -> None:
     assert (await bound.dispatch_unknown("box_int", {"value": "text"})).failure().capability == "box_int"
     await bound.dispatch_unknown("box_int", {"value": 1})
     assert host.sent == [BoxInt(1)]
+
+
+@dataclasses.dataclass
+class Plain:
+    name: str = ""
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Contract.of(Model, messages=Plain), "Plain is no attrs class; write @attrs.frozen above it"),
+        (lambda: Contract.of(Model, messages=[Rename]), "is no attrs class; a union of classes is written A | B"),
+        (lambda: Contract.of(Plain, messages=Rename), "the model, Plain, is no attrs class; write @attrs.frozen above"),
+        (lambda: Contract.of(Model(), messages=Rename), "is no attrs class; give its class, and not one of them"),
+        (
+            lambda: BASE.variant(Rename, "d", input=Plain, to_message=lambda given, _: Rename(given.name)),
+            "its input, Plain, is no attrs class; write @attrs.frozen above it",
+        ),
+    ],
+)
+def test_what_is_no_attrs_class_is_told_how_it_becomes_one(make: Any, said: str) -> None:
+    with pytest.raises(ConstructionError) as caught:
+        make()
+    assert said in str(caught.value)
 
 
 def test_a_tag_that_makes_no_name_asks_for_one() -> None:
