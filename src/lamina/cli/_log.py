@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -78,6 +79,44 @@ def application_log(file: Path | None) -> Generator[LogSecrets]:
         logger.propagate, logging.lastResort = before[:2]
         logger.setLevel(before[2])
         handler.close()
+
+
+@contextlib.contextmanager
+def hint_at_log(file: Path | None) -> Generator[None]:
+    """Say once, on standard error, that something broke and where it would have been kept, where it is not.
+
+    Args:
+        file: Where the log is; None where it is nowhere.
+    """
+    if file is not None:
+        yield
+        return
+    logger, handler = logging.getLogger("lamina"), _Hint()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+_HINT = "lamina: Something broke, and no client is told what: --log FILE keeps it."
+
+
+class _Hint(logging.Handler):
+    """Says that there is something to be read, and nothing of what it is."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self._said = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._said or record.exc_info is None:
+            return
+        self._said = True
+        with contextlib.suppress(OSError, ValueError):
+            print(
+                "lamina: Something broke, and no client is told what: --log FILE keeps it.", file=sys.stderr, flush=True
+            )
 
 
 def _for_owner(file: Path) -> int:

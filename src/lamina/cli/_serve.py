@@ -18,6 +18,7 @@ from lamina.adapters.mcp import McpHttp
 from lamina.call import Surface, presented
 from lamina.cli._calls import Closing, Watched
 from lamina.cli._exits import INTERRUPTED, OK, UsageError
+from lamina.cli._log import hint_at_log
 from lamina.cli._plain import count, printable
 from lamina.cli._served import Served, find_served
 from lamina.cli._streams import Kept
@@ -119,7 +120,8 @@ def _serve(options: argparse.Namespace, how: _How, kept: Kept | None) -> int:
                 raise
 
     try:
-        return asyncio.run(main())
+        with hint_at_log(options.log):
+            return asyncio.run(main())
     except (UsageError, ConstructionError, BrokenPipeError):
         raise
     except AcquisitionFailed as error:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
+from lamina.cli._log import application_log, hint_at_log
+from lamina.effect import log
 from tests.unit.cli.commands import Commands, lamina
 
 __all__ = ["lamina"]
@@ -71,3 +75,18 @@ def test_a_session_is_not_named_with_a_secret(lamina: Commands) -> None:
 
 def _mode(file: Path) -> int:
     return os.stat(file).st_mode & 0o777
+
+
+def test_without_a_log_it_is_said_once_that_something_broke(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def breaking(file: Path | None) -> str:
+        with application_log(file), hint_at_log(file):
+            log().warning("this is nothing")
+            for _ in range(3):
+                try:
+                    raise ValueError(SECRET)
+                except ValueError:
+                    log().exception("a handler broke")
+        return capsys.readouterr().err
+
+    assert breaking(None) == "lamina: Something broke, and no client is told what: --log FILE keeps it.\n"
+    assert breaking(tmp_path / "app.log") == ""
