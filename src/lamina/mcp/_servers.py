@@ -57,7 +57,7 @@ class ConnectionLimits(Value):
     message_bytes: int = 4_194_304
     result_bytes: int = 1_048_576
     schema_bytes: int = 65_536
-    tools: int = 256
+    tools: int = 1_024
     pages: int = 64
     concurrent_calls: int = 16
     reconnects: int = 5

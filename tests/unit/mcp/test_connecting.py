@@ -69,7 +69,7 @@ async def test_nobody_at_the_address() -> None:
     [
         ("loop", "it gave the cursor of a page again"),
         ("endless", "it has more than 64 pages"),
-        ("many", "it has more than 256 tools"),
+        ("many", "it has more than 1024 tools"),
         ("huge_list", "a page is larger than 4194304 bytes"),
         ("notools", "a page is not what the protocol says"),
         ("slow_list", "it took longer than 0.5 s"),
@@ -79,6 +79,14 @@ async def test_a_list_that_cannot_be_used(flag: str, why: str) -> None:
     limits = attrs.evolve(QUICK, discovery=0.5) if flag == "slow_list" else QUICK
     async with connect(raw(flag, limits=limits)) as connected:
         assert connected == Failure(McpDiscoveryFailed("raw", why))
+
+
+async def test_a_contract_with_hundreds_of_messages_is_no_trouble() -> None:
+    async with connect(raw("hundreds")) as connected:
+        known = connected.unwrap().server("raw")
+
+    assert known is not None
+    assert len(known.tools) == 300
 
 
 @pytest.mark.parametrize("flags", [("pages",), ("pages", "blank")])

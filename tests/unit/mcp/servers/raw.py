@@ -86,6 +86,8 @@ def listing(params: dict[str, Any]) -> dict[str, Any]:
         return {"tools": [], "nextCursor": "again"}
     if "endless" in FLAGS:
         return {"tools": [], "nextCursor": str(int(params.get("cursor") or 0) + 1)}
+    if "hundreds" in FLAGS:
+        return {"tools": [{"name": f"tool_{n}", "inputSchema": NOTHING} for n in range(300)]}
     if "many" in FLAGS:
         return {"tools": [{"name": f"tool_{n}", "inputSchema": NOTHING} for n in range(5_000)]}
     if "pages" in FLAGS:
