@@ -32,7 +32,7 @@ def test_importing_the_adapter_does_not_import_its_vendor() -> None:
 def test_a_missing_sdk_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     found = util.find_spec
     monkeypatch.setattr(
-        "lamina.providers.anthropic._layer.find_spec",
+        "lamina.providers._wire._settings.find_spec",
         lambda name: None if name == "anthropic" else found(name),  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType] - of find_spec
     )
     with pytest.raises(ConstructionError) as raised:

@@ -32,7 +32,7 @@ def test_importing_the_adapters_imports_no_vendor() -> None:
 def test_a_missing_sdk_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     found = util.find_spec
     monkeypatch.setattr(
-        "lamina.providers.openai._layer.find_spec", lambda name: None if name == "openai" else found(name)
+        "lamina.providers._wire._settings.find_spec", lambda name: None if name == "openai" else found(name)
     )
     with pytest.raises(ConstructionError) as raised:
         openai_model("gpt", api_key="k")

@@ -6,7 +6,7 @@ from lamina.providers._wire._errors import error_in_message, error_of_status, re
 from lamina.providers._wire._key import register_key
 from lamina.providers._wire._reading import Object, Wire, count_in, object_in, objects_in, parse, text_in, written
 from lamina.providers._wire._retry_after import retry_after
-from lamina.providers._wire._settings import why_no_address, wrong_settings
+from lamina.providers._wire._settings import problems_of
 from lamina.providers._wire._sse import EventDecoder
 from lamina.providers._wire._transport import LONGEST_BODY, Response, one_use, opened, run_out, translated
 
@@ -26,13 +26,12 @@ __all__ = [
     "one_use",
     "opened",
     "parse",
+    "problems_of",
     "reason_of_status",
     "register_key",
     "retry_after",
     "run_out",
     "text_in",
     "translated",
-    "why_no_address",
     "written",
-    "wrong_settings",
 ]

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Mapping
-from importlib.util import find_spec
 from typing import Never
 
 import attrs
 
 from lamina.effect import ConstructionError, Layer, Problem, caller_where, scoped
 from lamina.model import LanguageModel
-from lamina.providers._wire import why_no_address, wrong_settings
+from lamina.providers._wire import problems_of
 from lamina.providers.anthropic._config import AnthropicConfig
 from lamina.providers.anthropic._model import AnthropicModel
 from lamina.providers.anthropic._transport import open_client
 from lamina.schema import JsonValue
-
-INSTALL = 'pip install "lamina[anthropic]"'
 
 
 def anthropic_model(
@@ -80,7 +77,11 @@ def anthropic_layer(config: AnthropicConfig) -> Layer[Never, LanguageModel, Neve
     Raises:
         ConstructionError: The SDK is missing, there is no key, or a setting makes no sense.
     """
-    if problems := _problems(config):
+    problems = problems_of(config, "anthropic", is_own=lambda: config.is_anthropic)
+    if not config.max_output_tokens > 0:
+        user = (f"anthropic_model({config.name!r})  {caller_where()}",)
+        problems.append(Problem("INVALID", "max_output_tokens: it is a number of tokens above 0", user))
+    if problems:
         raise ConstructionError(problems)
     # Servers that want no key are sent one all the same: without, the SDK would look for credentials by itself.
     known = config if config.api_key else attrs.evolve(config, api_key="none")
@@ -90,21 +91,3 @@ def anthropic_layer(config: AnthropicConfig) -> Layer[Never, LanguageModel, Neve
             yield AnthropicModel(known, client)
 
     return scoped(anthropic)
-
-
-def _problems(config: AnthropicConfig) -> list[Problem]:
-    user = (f"anthropic_model({config.name!r})  {caller_where()}",)
-    problems: list[Problem] = []
-    if find_spec("anthropic") is None:
-        problems.append(Problem("MISSING", "the package anthropic", user, INSTALL))
-    if (why := why_no_address(config.base_url)) is not None:
-        problems.append(Problem("INVALID", why, user))
-    elif config.is_anthropic and not config.api_key:
-        problems.append(Problem("MISSING", "ANTHROPIC_API_KEY", user, "export ANTHROPIC_API_KEY=..."))
-    wrong = wrong_settings(
-        name=config.name, api_key=config.api_key, temperature=config.temperature, timeout=config.timeout
-    )
-    problems.extend(Problem("INVALID", why, user) for why in wrong)
-    if not config.max_output_tokens > 0:
-        problems.append(Problem("INVALID", "max_output_tokens: it is a number of tokens above 0", user))
-    return problems

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Mapping
-from importlib.util import find_spec
 from typing import Never
 
 import attrs
 
-from lamina.effect import ConstructionError, Layer, Problem, caller_where, scoped
+from lamina.effect import ConstructionError, Layer, scoped
 from lamina.model import LanguageModel
-from lamina.providers._wire import why_no_address, wrong_settings
+from lamina.providers._wire import problems_of
 from lamina.providers.openai._config import OpenAIConfig
 from lamina.providers.openai._model import OpenAIModel
 from lamina.providers.openai._transport import open_client
 from lamina.schema import JsonValue
-
-INSTALL = 'pip install "lamina[openai]"'
 
 
 def openai_model(
@@ -80,7 +77,7 @@ def openai_layer(config: OpenAIConfig) -> Layer[Never, LanguageModel, Never]:
     Raises:
         ConstructionError: The SDK is missing, there is no key, or a setting makes no sense.
     """
-    if problems := _problems(config):
+    if problems := problems_of(config, "openai", is_own=lambda: config.is_openai):
         raise ConstructionError(problems)
     # Servers that want no key are sent one all the same: the SDK cannot do without.
     known = config if config.api_key else attrs.evolve(config, api_key="none")
@@ -90,19 +87,3 @@ def openai_layer(config: OpenAIConfig) -> Layer[Never, LanguageModel, Never]:
             yield OpenAIModel(known, client)
 
     return scoped(openai)
-
-
-def _problems(config: OpenAIConfig) -> list[Problem]:
-    user = (f"openai_model({config.name!r})  {caller_where()}",)
-    problems: list[Problem] = []
-    if find_spec("openai") is None:
-        problems.append(Problem("MISSING", "the package openai", user, INSTALL))
-    if (why := why_no_address(config.base_url)) is not None:
-        problems.append(Problem("INVALID", why, user))
-    elif config.is_openai and not config.api_key:
-        problems.append(Problem("MISSING", "OPENAI_API_KEY", user, "export OPENAI_API_KEY=..."))
-    wrong = wrong_settings(
-        name=config.name, api_key=config.api_key, temperature=config.temperature, timeout=config.timeout
-    )
-    problems.extend(Problem("INVALID", why, user) for why in wrong)
-    return problems
