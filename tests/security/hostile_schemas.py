@@ -70,6 +70,12 @@ def cases() -> Iterator[tuple[str, dict[str, Any], Any]]:
     yield "$ref, long pointers", {"allOf": [{"$ref": "#/" + f"{n}/" * 200} for n in range(100)]}, 1
     ids = {f"d{n}": {"$id": f"http://x/{n}", "$anchor": "q"} for n in range(1_000)}
     yield "$id, many", {"$defs": ids, "items": {"$ref": "http://x/999#q"}}, [1] * 100_000
+    long = "http://x/" + "a/" * 15_000
+    yield "$id, long", {"$id": long, "$defs": {f"d{n}": {"$id": "b"} for n in range(3_000)}}, 1
+    yield "$ref, from a long $id", {"$id": long, "allOf": [{"$ref": "b"} for _ in range(3_000)]}, 1
+    short = "http://x/" + "a/" * 240
+    near = {"$id": short, "$defs": {f"d{n}": {"$id": f"b{n}"} for n in range(2_000)}}
+    yield "$id and $ref, many", {**near, "allOf": [{"$ref": f"b{n}"} for n in range(2_000)]}, 1
     for how, last in (("anyOf", False), ("allOf", {}), ("oneOf", False)):
         yield f"{how}, 2**60 ways", chain(how, last), 1
     yield "dependentSchemas, 2**60 ways", chain("dependentSchemas", {}), {"a": 1, "b": 1}

@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 NAMES = [name for name, _, _ in cases()]
 READ, APPLY, INLINE = 1.0, 4.0, 2.0
 """Seconds of CPU; a machine of 2026 takes a tenth to a third of it."""
-REFUSED = {"$ref, long pointers", "parts, too many", "long names"}
+REFUSED = {*("$id, long", "$ref, from a long $id"), "$ref, long pointers", "parts, too many", "long names"}
 UNAPPLIED = {
     *("pattern, refers back", "pattern, looks ahead", "pattern, large", "pattern, counted twice", "pattern, deep"),
     "pattern, many",

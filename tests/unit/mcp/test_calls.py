@@ -365,6 +365,25 @@ async def test_a_list_that_has_changed_refuses_what_was_bound(tmp_path: Path) ->
     assert texts(renamed) == "renamed"
 
 
+async def test_schemas_that_have_not_changed_are_not_read_again() -> None:
+    async with connect(raw()) as connected:
+        connections = connected.unwrap()
+        before = connections.server("raw")
+        await connections.call(call("rename"))
+        await connections.call(call("renamed"))
+        after = connections.server("raw")
+
+    assert before is not None
+    assert after is not None
+    assert after.tool("renamed") is not None
+    kept, again = before.tool("add"), after.tool("add")
+    assert kept is not None
+    assert again is not None
+    assert kept.schemas is not None
+    assert again is not kept
+    assert again.schemas is kept.schemas
+
+
 async def test_a_server_that_renames_and_does_not_say_so_refuses_the_call_itself() -> None:
     async with connect(raw("quiet")) as connected:
         connections = connected.unwrap()

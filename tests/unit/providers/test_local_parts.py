@@ -257,3 +257,17 @@ def test_another_file_than_the_known_one_is_not_intact(tmp_path: Path) -> None:
 def test_configurations_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         LocalConfig(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ({"type": "string", "pattern": r"^\d{4}-\d{2}$"}, {"type": "string", "pattern": r"^\d{4}-\d{2}$"}),
+        ({"type": "string", "pattern": "((a{1,100}){1,100}){100}"}, {"type": "string", "maxLength": 120}),
+        ({"type": "string", "pattern": "a" * 513}, {"type": "string", "maxLength": 120}),
+        ({"type": "string", "minLength": 10**9}, {"type": "string", "minLength": 120, "maxLength": 120}),
+        ({"type": "array", "minItems": 10**9}, {"type": "array", "minItems": 4, "maxItems": 4}),
+    ],
+)
+def test_a_schema_that_would_make_a_grammar_without_end_is_bounded(given: Any, made: Any) -> None:
+    assert capped(given) == made

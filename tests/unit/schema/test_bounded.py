@@ -65,6 +65,15 @@ def fits(schema: dict[str, Any], value: Any) -> bool:
         ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "null"}}}, [None], [1]),
         ({"$ref": "#here", "$defs": {"a": {"$anchor": "here", "type": "null"}}}, [None], [1]),
         ({"$ref": "other", "$defs": {"a": {"$id": "other", "$ref": "#/$defs/b", "$defs": {"b": False}}}}, [], [1]),
+        (
+            {
+                "$id": "http://x/root/",
+                "allOf": [{"$ref": "sub/"}, {"$ref": "#/$defs/a"}],
+                "$defs": {"a": {"$id": "sub/", "$ref": "it"}, "b": {"$id": "sub/it", "type": "null"}},
+            },
+            [None],
+            [1],
+        ),
         ({"items": {"$ref": "#"}, "type": "array"}, [[[], [[]]]], [[1]]),
         ({"$schema": D7, "$ref": "#/definitions/a", "maximum": 1, "definitions": {"a": {}}}, [5], []),
         ({"$dynamicRef": "#a", "$defs": {"a": {"$dynamicAnchor": "a", "type": "null"}}}, [None], [1]),
@@ -119,6 +128,12 @@ def test_keywords(schema: dict[str, Any], good: list[Any], bad: list[Any]) -> No
         ({"$ref": "https://example.com/other"}, "at $['$ref'] it leads nowhere, or out of the schema"),
         ({"$ref": "http://[broken"}, "at $['$ref'] it leads nowhere, or out of the schema"),
         ({"$id": "http://a/", "not": {"$id": "http://[b"}}, "an $id in it is no address"),
+        (
+            {"$id": "http://x", "$ref": "#/a", "a": {"$id": "http://[b"}},
+            "at $['$ref'] it leads nowhere, or out of the schema",
+        ),
+        ({"$ref": "#/other", "other": {"$id": "http://x/", "$ref": "#/a", "a": {}}}, "at $['$ref']['$ref'] it leads"),
+        ({"$id": "http://x/" + "a" * 600}, "an $id in it is no address, or has more than 512 characters"),
         ({"$ref": 5}, "at $['$ref'] it is no valid JSON Schema"),
         (
             {"$dynamicRef": "#a", "$defs": {"a": {"$dynamicAnchor": "a"}, "b": {"$id": "b", "$dynamicAnchor": "a"}}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, cast
@@ -13,6 +14,7 @@ from lamina.schema import JsonValue
 
 Kind: TypeAlias = Literal["text", "path", "number", "choice", "other"]
 
+_COUNT = re.compile(r"\{(?:\d*,)?(\d{1,9})")
 _PATH = re.compile(r"\b(path|file|filename|folder|directory)\b")
 
 
@@ -95,6 +97,9 @@ def _mapping(value: object) -> Mapping[str, JsonValue]:
 def capped(schema: JsonValue) -> JsonValue:
     """Bound every text and list of a schema: a small model would ramble until its answer is cut off.
 
+    What would make a grammar without end is bounded, too: the least lengths, and a pattern that counts far, which is
+    left out. Who wrote the schema may be a stranger; the answer is held to all of it afterwards.
+
     Example:
         >>> capped({"type": "array", "items": {"type": "string"}})
         {'type': 'array', 'items': {'type': 'string', 'maxLength': 120}, 'maxItems': 4}
@@ -104,11 +109,23 @@ def capped(schema: JsonValue) -> JsonValue:
     if not isinstance(schema, Mapping):
         return schema
     copy: dict[str, JsonValue] = {key: capped(value) for key, value in schema.items()}
+    pattern = copy.get("pattern")
+    if copy.get("type") == "string" and isinstance(pattern, str) and not _is_small(pattern):
+        del copy["pattern"]
+    for least, most in (("minLength", 120), ("minItems", 4)):
+        if isinstance(copy.get(least), int):
+            copy[least] = _least(copy[least], most)
     if copy.get("type") == "string" and not {"enum", "const", "format", "pattern"} & copy.keys():
         copy["maxLength"] = _least(copy.get("maxLength"), 120)
     if copy.get("type") == "array":
         copy["maxItems"] = _least(copy.get("maxItems"), 4)
     return copy
+
+
+def _is_small(pattern: str) -> bool:
+    """Tell whether a pattern stays small when it is written out: a grammar repeats what is counted."""
+    counts = [int(count) for count in _COUNT.findall(pattern)]
+    return len(pattern) <= 512 and math.prod(counts) <= 1_000
 
 
 def _least(given: JsonValue, most: int) -> int:

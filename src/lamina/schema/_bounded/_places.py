@@ -15,6 +15,7 @@ _ONE: Final = (
 )
 _LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
 _MAPS: Final = (*("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"),)
+LONGEST_ADDRESS: Final = 512
 _PLACE: Final = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 DIALECTS: Final = {
     "json-schema.org/draft/2020-12/schema": 2020,
@@ -57,22 +58,34 @@ class Places:
         self._anchors: dict[tuple[str, str], tuple[JsonValue, str]] = {}
         self.marked = False
         self.outermost: dict[str, int] = {}
+        self._bases: dict[int, str] = {}  # by identity: the document is there as long as this is
         todo: list[tuple[dict[str, JsonValue], str]] = [(schema, "")]
         while todo:
             part, base = todo.pop()
-            base = self.base_of(part, base)
+            base = self._bases[id(part)] = self.base_of(part, base)
             self._index(part, base)
             todo += [(inner, base) for inner in _inner(part) if isinstance(inner, dict)]
 
     def base_of(self, part: dict[str, JsonValue], base: str) -> str:
-        """Tell what references in a part are relative to."""
+        """Tell what references in a part are relative to.
+
+        Args:
+            part: A part of the document.
+            base: What those in what holds it are relative to; where the part is one that was seen, this is known.
+
+        Raises:
+            Unreachable: Its own name is no address.
+        """
+        known = self._bases.get(id(part))
+        if known is not None:
+            return known
         named = part.get(self._id)
         if not isinstance(named, str) or named.startswith("#") or (self._dialect <= 7 and "$ref" in part):
             return base
         return _joined(base, named.partition("#")[0])
 
     def find(self, reference: str, base: str) -> tuple[JsonValue, str]:
-        """Give what a reference leads to, and what is relative to there.
+        """Give what a reference leads to, and what the references in what holds that are relative to.
 
         Raises:
             Unreachable: It leads nowhere, or out of the document.
@@ -93,6 +106,7 @@ class Places:
     def _pointed(self, pointer: str, at: JsonValue, base: str) -> tuple[JsonValue, str]:
         for part in pointer[1:].split("/"):
             if isinstance(at, dict):
+                base = self.base_of(at, base)
                 name = part.replace("~1", "/").replace("~0", "~")
                 if name not in at:
                     raise Unreachable
@@ -103,8 +117,6 @@ class Places:
                 at = at[int(part)]
             else:
                 raise Unreachable
-            if isinstance(at, dict):
-                base = self.base_of(at, base)
         return at, base
 
     def _index(self, part: dict[str, JsonValue], base: str) -> None:
@@ -141,6 +153,8 @@ def _inner(part: dict[str, JsonValue]) -> Iterator[JsonValue]:
 
 
 def _joined(base: str, reference: str) -> str:
+    if len(base) > LONGEST_ADDRESS or len(reference) > LONGEST_ADDRESS:  # each one is as long as what it is joined to
+        raise Unreachable
     try:
         if base and urlsplit(reference).scheme:
             return reference

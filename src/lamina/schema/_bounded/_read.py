@@ -112,6 +112,7 @@ class Reader:
 
         Raises:
             Broken: It is no schema.
+            Unreachable: Its own name is no address.
         """
         if isinstance(schema, bool):
             made = Node()
@@ -120,6 +121,7 @@ class Reader:
             return made
         if not isinstance(schema, dict):
             raise Broken
+        base = self.places.base_of(schema, base)
         key = id(schema), base, exact
         found = self._made.get(key)
         if found is None:
@@ -150,12 +152,6 @@ class Reader:
         return found
 
     def _fill(self, part: Part) -> None:
-        try:
-            base = self.places.base_of(part.schema, part.base)
-        except Unreachable:
-            self.refuse((part.at, "$id"), "it is no valid JSON Schema")
-            return
-        part.base = base
         alone = self.dialect <= 7 and "$ref" in part.schema
         for keyword in ("$ref",) if alone else sorted(part.schema, key=LAST.__contains__):
             known = self._keywords.get(keyword)

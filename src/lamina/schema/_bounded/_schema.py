@@ -11,7 +11,7 @@ from returns.result import Failure, Result, Success
 from lamina.schema._bounded._choices import CHOICES
 from lamina.schema._bounded._members import MEMBERS
 from lamina.schema._bounded._node import Node
-from lamina.schema._bounded._places import Unreachable, dialect_of
+from lamina.schema._bounded._places import LONGEST_ADDRESS, Unreachable, dialect_of
 from lamina.schema._bounded._read import Reader
 from lamina.schema._bounded._words import WORDS
 from lamina.schema._bounded._work import GaveUp, Work
@@ -70,7 +70,7 @@ class BoundedSchema:
         try:
             reader = Reader(whole, dialect, _KEYWORDS)
         except Unreachable:
-            return Failure(("an $id in it is no address",))
+            return Failure((f"an $id in it is no address, or has more than {LONGEST_ADDRESS} characters",))
         if reader.problems:
             return Failure(tuple(reader.problems))
         return Success(cls(reader.root, tuple(reader.unapplied)))
