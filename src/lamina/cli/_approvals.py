@@ -14,6 +14,7 @@ from rich.text import Text
 
 from lamina.approval import ApprovalRequest, Approved, Covers, Denied
 from lamina.cli._exits import OK, Refused, UsageError
+from lamina.cli._hidden import hidden_values
 from lamina.cli._kept import PAGE, Kept, check_names, refusal, told
 from lamina.cli._looking import with_store
 from lamina.cli._place import StorePlace, store_place
@@ -40,6 +41,8 @@ def approvals(options: argparse.Namespace) -> int:
     if options.verb == "list":
         return with_store(place, options.principal, lambda kept: _list(kept, options, place))
     by = _decider(options.by)
+    if options.verb == "deny":
+        options.reason = hidden_values(place, options.hide).redact_text(options.reason)
     return with_store(place, options.principal, lambda kept: _decide(kept, options, place, by))
 
 

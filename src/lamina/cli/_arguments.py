@@ -190,6 +190,13 @@ def _add_approvals(commands: _Commands) -> None:
         verb.add_argument("--by", metavar="NAME", help="who decides; without it, the name you are logged in with")
         if word == "deny":
             verb.add_argument("--reason", metavar="TEXT", default="", help="why; the model may be told it")
+            verb.add_argument(
+                "--hide",
+                action="append",
+                default=[],
+                metavar="NAME",
+                help="a variable whose value is kept out of the reason, as are those named …_KEY, …_TOKEN, …",
+            )
         verb.add_argument(
             "--covers", choices=("call", "tool"), default="call", help="this call, or its tool in its run"
         )

@@ -47,7 +47,7 @@ async def submit(
     if seam is None:
         return Failure(SteeringClosed(run.id, "takes none"))
     command = run.prepared.ids.new("command") if given is None else given
-    if (refused := check_command(command, text, author)) is not None:
+    if (refused := check_command(command, text, author, secrets=run.prepared.secrets)) is not None:
         return Failure(refused)
     if seam.ready.is_set():
         return await _submit(run, seam, kind, text, author, command)

@@ -54,14 +54,21 @@ async def dispatch(
         return ToolRejected("not-started")
     call = _Call(prepared, found, payload, invocation, given, limit)
     if signal is None:
-        return await call.run()
+        return _without_secrets(await call.run(), prepared)
     with anyio.CancelScope() as scope:
         stop = signal.on_abort(scope.cancel)
         try:
-            return await call.run()
+            return _without_secrets(await call.run(), prepared)
         finally:
             stop()
     return interrupted(started=call.started, execution=found.tool.execution)
+
+
+def _without_secrets(outcome: Outcome, prepared: PreparedOffering) -> Outcome:
+    """Keep secrets out of what a stage says of a refusal; what a body gave was looked through before it was cut."""
+    if prepared.secrets.active and isinstance(outcome, ToolRejected | ToolInvalidInput):
+        return prepared.secrets.redact_in(outcome)
+    return outcome
 
 
 class _Call:

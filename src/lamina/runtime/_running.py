@@ -94,7 +94,7 @@ async def new_run(
     emit = None if sink is None else Emitter(sink, run_id, conversation, binding.agent.id, prepared.clock)
     said = None if history is None else clean_history(prepared.secrets, history)
     made = Run(run_id, prepared, given, said, emit)
-    made.author = principal
+    made.author = principal if principal is None else prepared.secrets.redact_text(principal)
     if place is not None:
         made.journal = None  # until it has its conversation, whose log is its journal
     return made, place

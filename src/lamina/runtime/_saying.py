@@ -116,7 +116,10 @@ async def _prepared(core: Core) -> Callable[[Any, Given], Awaitable[Any]]:
     ) -> Result[Receipt, SteeringError | ConversationError]:
         text = hidden.redact_text(said.text) if isinstance(said.text, str) else said.text  # pyright: ignore[reportUnnecessaryIsInstance] - the port refuses what is no text
         command = attrs.evolve(said, id=named.new("command") if said.id is None else said.id, text=text)
-        answer: Result[Receipt, SteeringError | ConversationError] = await SAY.fn(command, steering, conversations)
+        unsound = check_command(command.id, text, said.author, said.kind, secrets=hidden)
+        answer: Result[Receipt, SteeringError | ConversationError] = (
+            await SAY.fn(command, steering, conversations) if unsound is None else Failure(unsound)
+        )
         refused = answer.failure() if isinstance(answer, Failure) else None
         record_decision(
             audit if isinstance(audit, Audit) else None,

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import TypeAlias, get_args
 
-from lamina.conversation import InvalidId, check_id, check_principal
+from lamina.conversation import InvalidId, check_clean, check_id, check_principal
 from lamina.effect import ConstructionError, Problem, caller_where
+from lamina.redaction import Secrets
 from lamina.steering.port import LONGEST_TEXT, CommandKind, CommandRefused
 
 Refused: TypeAlias = InvalidId | CommandRefused
 
 
-def check_command(command: object, text: object, author: object = None, kind: object = "steering") -> Refused | None:
+def check_command(
+    command: object, text: object, author: object = None, kind: object = "steering", *, secrets: Secrets | None = None
+) -> Refused | None:
     """Say why something cannot be said to a run.
 
-    An id is as that of a conversation, and holds no colon: what a run itself is given has ids with one.
+    An id is as that of a conversation, and holds no colon: what a run itself is given has ids with one. Neither an id
+    nor an author holds a secret: both are in records and events, where a name cannot be hidden.
 
     Example:
         >>> check_command("c-1", "Use euros.")
@@ -29,6 +33,10 @@ def check_command(command: object, text: object, author: object = None, kind: ob
         return InvalidId("command", "it holds a colon")
     if (refused := check_principal(author)) is not None:
         return InvalidId("author", refused.why)
+    if secrets is not None and secrets.active:
+        named = check_clean("command", command, secrets) or check_clean("author", author, secrets)
+        if named is not None:
+            return named
     if kind not in get_args(CommandKind):
         return CommandRefused("it is neither steering nor a follow-up")
     why = _why(text)

@@ -10,6 +10,7 @@ import attrs
 from returns.result import Failure, Result, Success
 
 from lamina.effect import Clock, Layer, SystemClock, layer
+from lamina.redaction import Secrets
 from lamina.steering._check import check_command, check_limit
 from lamina.steering.port import (
     MOST_COMMANDS,
@@ -71,12 +72,14 @@ class MemorySteering(Steering):
     Args:
         clock: What tells when a command was admitted.
         limit: How many commands may wait for one run.
+        secrets: What must not be in a text that is kept, nor in the id or the author of a command.
     """
 
     durable = False
 
-    def __init__(self, clock: Clock | None = None, limit: int = MOST_COMMANDS) -> None:
+    def __init__(self, clock: Clock | None = None, limit: int = MOST_COMMANDS, secrets: Secrets | None = None) -> None:
         self.limit = limit
+        self._secrets = secrets or Secrets()
         self._clock = clock or SystemClock()
         self._queues: dict[str, _Queue] = {}
         self._idle: OrderedDict[str, _Queue] = OrderedDict()
@@ -113,8 +116,9 @@ class MemorySteering(Steering):
         principal: str | None = None,
     ) -> Result[Receipt, SteeringError]:
         """Admit a command; see `Steering.submit`."""
-        if (refused := check_command(id, text, author, kind)) is not None:
+        if (refused := check_command(id, text, author, kind, secrets=self._secrets)) is not None:
             return Failure(refused)
+        text = self._secrets.redact_text(text)
         queue = self._queues.get(run)
         if queue is None or queue.principal != principal:
             return Failure(SteeringClosed(run, "takes none"))
@@ -241,12 +245,16 @@ def _known(
     return Success(_receipt(queue, position))
 
 
-def memory_steering(*, limit: int = MOST_COMMANDS, clock: Clock | None = None) -> Layer[Never, Steering, Never]:
+def memory_steering(
+    *, limit: int = MOST_COMMANDS, clock: Clock | None = None, secrets: Secrets | None = None
+) -> Layer[Never, Steering, Never]:
     """Offer steering in memory.
 
     Args:
         limit: How many commands may wait for one run.
         clock: What tells when a command was admitted; None is the machine's own.
+        secrets: What must not be in what is said; give the value that is bound as the runtime's `Secrets`. What a run
+            takes in is looked through by itself, with the runtime's own.
 
     Raises:
         ConstructionError: The limit is no whole number from 1 to 1,024.
@@ -258,6 +266,6 @@ def memory_steering(*, limit: int = MOST_COMMANDS, clock: Clock | None = None) -
     check_limit(limit)
 
     def steering() -> Steering:
-        return MemorySteering(clock, limit)
+        return MemorySteering(clock, limit, secrets)
 
     return layer(steering)

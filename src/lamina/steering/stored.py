@@ -73,7 +73,7 @@ class StoredSteering(Steering):
         principal: str | None = None,
     ) -> Result[Receipt, SteeringError]:
         """Admit a command; see `Steering.submit`."""
-        if (refused := check_command(id, text, author, kind)) is not None:
+        if (refused := check_command(id, text, author, kind, secrets=self._secrets)) is not None:
             return Failure(refused)
         text = self._secrets.redact_text(text)
         for _ in range(_TRIES):
