@@ -67,7 +67,7 @@ def fits(schema: dict[str, Any], value: Any) -> bool:
         ({"$ref": "other", "$defs": {"a": {"$id": "other", "$ref": "#/$defs/b", "$defs": {"b": False}}}}, [], [1]),
         (
             {
-                "$id": "http://x/root/",
+                "$id": "http://x/top/",
                 "allOf": [{"$ref": "sub/"}, {"$ref": "#/$defs/a"}],
                 "$defs": {"a": {"$id": "sub/", "$ref": "it"}, "b": {"$id": "sub/it", "type": "null"}},
             },
