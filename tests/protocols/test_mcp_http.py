@@ -530,3 +530,51 @@ def test_settings_that_cannot_be() -> None:
         McpHttp(replay=-1)
     with pytest.raises(ConstructionError, match="calls is positive"):
         McpLimits(calls=0)
+
+
+_HEAD = (
+    b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Accept: application/json, text/event-stream\r\n"
+)
+_NEWER = b"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        (b"", b""),
+        (_HEAD, b""),
+        (_HEAD + b"Content-Length: 1000\r\n\r\n{", b"HTTP/1.1 408 "),
+        (_HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", b"HTTP/1.1 408 "),
+        (_HEAD + _NEWER + b"Content-Length: 1000\r\n\r\n{", b"HTTP/1.1 408 "),
+        (b"GET /elsewhere HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + _HEAD, b"HTTP/1.1 404 "),
+    ],
+    ids=["nothing", "head", "body", "chunks", "newer", "second"],
+)
+async def test_a_request_that_does_not_arrive_keeps_no_connection(sent: bytes, answer: bytes) -> None:
+    limits = McpLimits(arrival=0.2)
+    async with surface_of(World()) as surface, listening(McpServer(surface, limits=limits)) as http:
+        reader, writer = await asyncio.open_connection("127.0.0.1", http.base_url.port)
+        writer.write(sent)
+        async with asyncio.timeout(10):
+            told = await reader.read()  # until the server closes it
+        writer.close()
+        assert told.startswith(answer)
+        assert told.count(b"HTTP/1.1 ") == bool(answer)
+        caller = Caller(http)
+        await caller.begin()
+        assert (await caller.call("echo", {"text": "a"}))["result"]["isError"] is False
+
+
+async def test_a_call_may_take_longer_than_its_request_took_to_arrive() -> None:
+    world = World()
+    limits = McpLimits(arrival=0.1)
+    async with surface_of(world) as surface, listening(McpServer(surface, limits=limits)) as http:
+        caller = Caller(http)
+        await caller.begin()
+        waiting = asyncio.create_task(caller.call("wait"))
+        await world.begun.wait()
+        await asyncio.sleep(0.3)  # three times what a request has, and it is at work
+        world.go.set()
+        async with asyncio.timeout(10):
+            assert (await waiting)["result"]["isError"] is False

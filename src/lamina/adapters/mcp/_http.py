@@ -15,6 +15,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from lamina.adapters.mcp._arrival import Arriving, patient
 from lamina.adapters.mcp._calls import POLL_AFTER
 from lamina.adapters.mcp._finish import finish
 from lamina.adapters.mcp._options import Identity, McpHttp
@@ -52,6 +53,11 @@ class McpApp:
         self._manager = self._new_manager()
         self._running = False
 
+    @property
+    def arrival(self) -> float:
+        """Seconds in which a request has to arrive whole."""
+        return self._server.limits.arrival
+
     def _new_manager(self) -> Sessions:
         limits = self._server.limits
         return Sessions(
@@ -86,7 +92,7 @@ class McpApp:
             return
         refusal = await self._admit(scope)
         if refusal is None:
-            await self._manager.handle_request(scope, receive, send)
+            await Arriving(scope, receive, send, self.arrival).served_by(self._manager.handle_request)
         else:
             await refusal(scope, receive, send)
 
@@ -161,6 +167,7 @@ async def listen(app: McpApp, settings: McpHttp) -> None:
     bound = bound_to(settings.host, settings.port)
     config = uvicorn.Config(
         app,
+        http=patient(app.arrival),
         lifespan="on",
         ws="none",
         log_config=None,

@@ -25,6 +25,7 @@ class McpLimits(Value):
     Attributes:
         body: Bytes of one HTTP request.
         line: Bytes of one line on stdio.
+        arrival: Seconds in which an HTTP request has to arrive whole.
         sessions: Sessions at once, over HTTP, in the protocol's older era.
         idle: Seconds that a session may do nothing.
         calls: Tool calls at once, over all callers.
@@ -41,6 +42,7 @@ class McpLimits(Value):
 
     body: int = attrs.field(default=4_194_304, validator=_positive)
     line: int = attrs.field(default=4_194_304, validator=_positive)
+    arrival: float = attrs.field(default=30.0, validator=_positive)
     sessions: int = attrs.field(default=1_000, validator=_positive)
     idle: float = attrs.field(default=1_800.0, validator=_positive)
     calls: int = attrs.field(default=256, validator=_positive)
