@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
@@ -23,6 +24,10 @@ LAST: Final = frozenset(("unevaluatedItems", "unevaluatedProperties"))
 
 class Broken(Exception):
     """A keyword's value is not what it may be."""
+
+
+class TooManyParts(Exception):
+    """Reading it would take too long."""
 
 
 class Part:
@@ -81,6 +86,10 @@ class Reader:
     Attributes:
         problems: Why it cannot be used.
         unapplied: Where expressions stand that are not applied.
+
+    Raises:
+        Unreachable: An `$id` is no address.
+        TooManyParts: It has more than 20,000.
     """
 
     def __init__(self, schema: dict[str, JsonValue], dialect: int, keywords: Mapping[str, Keyword]) -> None:
@@ -90,12 +99,12 @@ class Reader:
         self.unapplied: list[str] = []
         self.places = Places(schema, dialect)
         self._made: dict[tuple[int, str, bool], Node] = {}
-        self._todo: list[Part] = []
+        self._todo: deque[Part] = deque()
         self._expressions: dict[str, Expression | None] = {}
         self._expressed = 0
         self.root = self.node(schema, "", None, exact=False)
         while self._todo and not self.full:
-            self._fill(self._todo.pop())
+            self._fill(self._todo.popleft())
 
     @property
     def full(self) -> bool:
@@ -113,6 +122,7 @@ class Reader:
         Raises:
             Broken: It is no schema.
             Unreachable: Its own name is no address.
+            TooManyParts: Nobody needs that many.
         """
         if isinstance(schema, bool):
             made = Node()
@@ -126,10 +136,9 @@ class Reader:
         found = self._made.get(key)
         if found is None:
             found = self._made[key] = Node()
+            if len(self._made) > MOST_PARTS:
+                raise TooManyParts
             self._todo.append(Part(schema, base, at, exact, found))
-            if len(self._made) == MOST_PARTS:
-                self.problems.append(f"it has more than {MOST_PARTS} parts")
-                self._todo.clear()
         return found
 
     def expression(self, pattern: JsonValue, at: Path, *, exact: bool) -> Expression | None:

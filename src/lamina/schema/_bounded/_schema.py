@@ -12,7 +12,7 @@ from lamina.schema._bounded._choices import CHOICES
 from lamina.schema._bounded._members import MEMBERS
 from lamina.schema._bounded._node import Node
 from lamina.schema._bounded._places import LONGEST_ADDRESS, Unreachable, dialect_of
-from lamina.schema._bounded._read import Reader
+from lamina.schema._bounded._read import MOST_PARTS, Reader, TooManyParts
 from lamina.schema._bounded._words import WORDS
 from lamina.schema._bounded._work import GaveUp, Work
 from lamina.schema._json import JsonValue, canonical_json, is_json
@@ -71,6 +71,8 @@ class BoundedSchema:
             reader = Reader(whole, dialect, _KEYWORDS)
         except Unreachable:
             return Failure((f"an $id in it is no address, or has more than {LONGEST_ADDRESS} characters",))
+        except TooManyParts:
+            return Failure((f"it has more than {MOST_PARTS} parts",))
         if reader.problems:
             return Failure(tuple(reader.problems))
         return Success(cls(reader.root, tuple(reader.unapplied)))
