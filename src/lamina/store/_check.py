@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, cast
+from typing import Any, Literal
 
 from lamina.store.port import Statement, StatementError, Value, ValueRefused
 
@@ -33,7 +33,7 @@ def first_word(sql: str) -> str:
 
 
 def check_unit(statements: Sequence[Statement]) -> ValueRefused | int:
-    """Look at every value of a unit before anything is done.
+    """Look at every value of a unit before anything is done, but for those that were looked at.
 
     Returns:
         What cannot be stored; or about how many bytes the unit has.
@@ -44,23 +44,30 @@ def check_unit(statements: Sequence[Statement]) -> ValueRefused | int:
     size = 0
     for index, statement in enumerate(statements):
         first_word(statement.sql)
+        if statement.size is not None:
+            size += statement.size
+            continue
+        texts: list[Any] = []
+        value: Any  # Any: no `cast`, which is a call for each value
         for value in statement.parameters:
-            kind = type(value)
-            if kind is int:
-                if _LEAST <= cast("int", value) <= _MOST:
-                    continue
-            elif kind is str:
-                text = cast("str", value)
-                size += (length := len(text))
-                if length <= LARGEST and text.isascii() and "\0" not in text:
-                    continue  # these three are nearly all there is
-            elif value is None:
+            kind: object = type(value)  # pyright: ignore[reportUnknownVariableType]
+            if kind is str:
+                texts.append(value)
+            elif kind is int:
+                if not _LEAST <= value <= _MOST:
+                    break
+            elif value is not None:
+                break
+        else:  # these three are nearly all there is, and the texts are looked at all at once
+            text = "".join(texts)
+            if len(text) <= LARGEST and text.isascii() and "\0" not in text:
+                size += len(text)
                 continue
-            elif isinstance(value, str | bytes):
-                size += len(value)
+        for number, value in enumerate(statement.parameters, 1):
             if (why := _why_not(value)) is not None:
-                number = next(at for at, each in enumerate(statement.parameters, 1) if each is value)
                 return ValueRefused(index, number, why)
+            if isinstance(value, str | bytes):
+                size += len(value)
     return size
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Generator
 from typing import Any, Protocol, TypeAlias
 
 import anyio
@@ -13,13 +13,17 @@ Post: TypeAlias = Callable[..., object]
 
 
 class Waiter(Protocol):
-    """What one task waits for, and another call in the loop sets, once."""
+    """What one task awaits, and another call in the loop ends, once; it is as much of a future as is needed."""
 
-    def wait(self) -> Awaitable[None]:
-        """Wait until it is set."""
+    def __await__(self) -> Generator[Any, None, None]:
+        """Wait until it has its result."""
         ...
 
-    def set(self) -> None:
+    def done(self) -> bool:
+        """Whether nobody has to be told any more."""
+        ...
+
+    def set_result(self, result: None, /) -> None:
         """Let who waits go on."""
         ...
 
@@ -32,15 +36,14 @@ class Loop:
             has no time.
         soon: Calls from it itself, once everything that is ready has had its turn.
         waiter: Makes a `Waiter`. asyncio's futures do what anyio's events do, at a fifth of the cost, and there is one
-            for each write.
+            for each write. A cancel of the task that waits ends it.
     """
 
     def __init__(self) -> None:
         token: Any = current_token().native_token  # Any: asyncio's loop, or trio's token
         self._post: Post = getattr(token, "call_soon_threadsafe", None) or token.run_sync_soon
         self.soon: Post = getattr(token, "call_soon", None) or token.run_sync_soon
-        create: Callable[[], Any] | None = getattr(token, "create_future", None)
-        self.waiter: Callable[[], Waiter] = anyio.Event if create is None else lambda: _Future(create())
+        self.waiter: Callable[[], Waiter] = getattr(token, "create_future", None) or _Event
 
     def post(self, call: Callable[..., object], *arguments: object) -> None:
         """Have the loop make a call soon; where it has ended, so has everybody who could have waited."""
@@ -50,17 +53,19 @@ class Loop:
             return
 
 
-class _Future:
-    """A future of asyncio's as a waiter; a cancel of the task that waits ends it."""
+class _Event:
+    """The same where there are no futures."""
 
-    __slots__ = ("_future",)
+    __slots__ = ("_event",)
 
-    def __init__(self, future: Any) -> None:  # Any: nothing down here names asyncio
-        self._future = future
+    def __init__(self) -> None:
+        self._event = anyio.Event()
 
-    def wait(self) -> Awaitable[None]:
-        return self._future  # type: ignore[no-any-return]  # as above
+    def __await__(self) -> Generator[Any, None, None]:
+        return self._event.wait().__await__()
 
-    def set(self) -> None:
-        if not self._future.done():
-            self._future.set_result(None)
+    def done(self) -> bool:
+        return self._event.is_set()
+
+    def set_result(self, result: None, /) -> None:
+        self._event.set()

@@ -64,7 +64,7 @@ class Readers:
         self._waiting += 1
         self._queries.put(query)
         try:
-            await query.done.wait()
+            await query.done
         except BaseException:
             query.abandoned = True
             raise
@@ -85,7 +85,8 @@ class Readers:
 
     def _answered(self, query: Query) -> None:
         self._waiting -= 1
-        query.done.set()
+        if not query.done.done():
+            query.done.set_result(None)
 
     def _one_less(self) -> None:
         self._alive -= 1

@@ -17,6 +17,9 @@ Outcome: TypeAlias = Result[Rows, StoreError | Unmet] | StatementError
 
 Unit: TypeAlias = Sequence[Statement]
 
+_NOTHING: dict[Rows, Outcome] = {((),) * count: Success(((),) * count) for count in range(1, 5)}
+"""What units are told that return no rows, as nearly all do: it is made once."""
+
 
 def fetch(connection: sqlite3.Connection, statement: Statement) -> tuple[tuple[Row, ...], int]:
     """Carry one statement out; give its rows, and how many it returned or affected."""
@@ -52,18 +55,20 @@ def _together(connection: sqlite3.Connection, units: Sequence[Unit], *, savepoin
     try:
         connection.execute("BEGIN IMMEDIATE")
         begun = True
-        for unit in units:
-            if savepoints:
+        if savepoints:
+            for unit in units:
                 connection.execute("SAVEPOINT unit")
-            outcome = _carry_out(connection, unit)
-            if not isinstance(outcome, Success):
-                if not savepoints:
-                    connection.execute("ROLLBACK")
-                    return None
-                connection.execute("ROLLBACK TO unit")
-            if savepoints:
+                outcome = _carry_out(connection, unit)
+                if not isinstance(outcome, Success):
+                    connection.execute("ROLLBACK TO unit")
                 connection.execute("RELEASE unit")
-            outcomes.append(outcome)
+                outcomes.append(outcome)
+        else:
+            succeeded = _all_succeed(connection, units)
+            if succeeded is None:
+                connection.execute("ROLLBACK")
+                return None
+            outcomes = succeeded
         committing = True
         connection.execute("COMMIT")
     except sqlite3.Error as error:
@@ -72,6 +77,40 @@ def _together(connection: sqlite3.Connection, units: Sequence[Unit], *, savepoin
         if isinstance(why, StoreUnavailable | StoreCorrupt) or not begun:
             return [Failure(why) for _ in units]
         return [_alone(connection, unit) for unit in units]
+    return outcomes
+
+
+def _all_succeed(connection: sqlite3.Connection, units: Sequence[Unit]) -> list[Outcome] | None:
+    """Do what units say, as long as each statement does what it has to; None where one did not.
+
+    It is `_carry_out` of each, with nothing made that the next unit does not need: what most writes wait for.
+
+    Raises:
+        sqlite3.Error: The transaction cannot go on.
+    """
+    outcomes: list[Outcome] = []
+    execute = connection.execute
+    try:
+        for unit in units:
+            answers: tuple[tuple[Row, ...], ...] = ()
+            for statement in unit:
+                sql, reorder = for_sqlite(statement.sql)
+                parameters = statement.parameters
+                cursor = execute(sql, parameters if reorder is None else reorder(parameters))
+                if cursor.description is None:
+                    rows: tuple[Row, ...] = ()
+                    count = cursor.rowcount
+                else:
+                    rows = tuple(cursor.fetchall())
+                    count = len(rows)
+                if statement.rows is not None and statement.rows != count:
+                    return None
+                answers += (rows,)
+            outcomes.append(_NOTHING.get(answers) or Success(answers))
+    except Exception as error:
+        if not connection.in_transaction or (isinstance(error, sqlite3.Error) and store_error(error) is not None):
+            raise
+        return None
     return outcomes
 
 

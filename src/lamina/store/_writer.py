@@ -24,7 +24,7 @@ from lamina.store._held import Held, held
 from lamina.store._post import Loop, Waiter
 from lamina.store._sqlite_file import SqliteFile, is_write_ahead
 from lamina.store._sqlite_units import Outcome, commit
-from lamina.store.port import Statement, StatementError, StoreCorrupt, StoreError, StoreUnavailable
+from lamina.store.port import Rows, Statement, StatementError, StoreCorrupt, StoreError, StoreUnavailable, Unmet
 
 COMMIT_BYTES = 16 * 1024 * 1024
 """No unit is added to a commit that has this many bytes already."""
@@ -89,8 +89,8 @@ class Writer:
             raise
         return self._answer
 
-    async def write(self, job: Job) -> Outcome:
-        """Have a unit committed, and wait for that."""
+    async def write(self, statements: Sequence[Statement], size: int) -> Result[Rows, StoreError | Unmet]:
+        """Have a unit of about so many bytes committed, and wait for that; see `Store.write`."""
         try:
             self._places.acquire_nowait()
         except anyio.WouldBlock:
@@ -98,18 +98,22 @@ class Writer:
         if self._closed:
             self._places.release()
             return Failure(StoreUnavailable("closed"))
+        job = Job(statements, size, self._loop.waiter())
         self._gathered.append(job)
         if len(self._gathered) == 1:
             # What all tasks that are ready now have to write goes into one commit, and the thread does not compete with
             # them for the interpreter meanwhile.
             self._loop.soon(self._hand_over)
         try:
-            await job.done.wait()
+            await job.done
         except BaseException:
             job.abandoned = True
             raise
-        assert job.outcome is not None
-        return job.outcome
+        outcome = job.outcome
+        assert outcome is not None
+        if isinstance(outcome, StatementError):
+            raise outcome
+        return outcome
 
     def refuse(self) -> None:
         """Take nothing more; what was taken is still written."""
@@ -134,10 +138,14 @@ class Writer:
             self._jobs.put(self._gathered)
             self._gathered = []
 
-    def _settle(self, jobs: Sequence[Job]) -> None:
+    def _settle(self, jobs: list[Job]) -> None:
         for job in jobs:
-            job.done.set()
+            if not job.done.done():
+                job.done.set_result(None)
             self._places.release()
+        # The thread cannot let go of them before it gets the interpreter again, which is when the next are there: twice
+        # as much would be alive, and looked at by each garbage collection.
+        jobs.clear()
 
     # --- in the thread ----------------------------------------------------------------------------------------------
 

@@ -120,3 +120,10 @@ def test_a_value_of_no_column(value: Any) -> None:
 
 def test_the_size_of_a_unit() -> None:
     assert check_unit([Statement("SELECT $1, $2", ("x" * 10, b"y" * 5)), Statement("SELECT $1", (3,))]) == 15
+
+
+def test_what_was_looked_at_is_counted_and_not_looked_at_again() -> None:
+    looked_at = Statement("SELECT $1", ("a\0",), size=7)
+    assert check_unit([looked_at, Statement("SELECT $1", ("b",))]) == 8
+    with pytest.raises(StatementError):
+        check_unit([Statement("COMMIT", size=0)])
