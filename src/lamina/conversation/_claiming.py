@@ -228,4 +228,4 @@ def _busy(head: _sql.Head) -> ConversationBusy:
 
 
 def _named(batches: Sequence[Batch], statement: int) -> str:
-    return batches[statement - 1].records[0].record.id
+    return batches[statement - 1].records[0].id

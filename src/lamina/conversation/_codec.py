@@ -8,7 +8,7 @@ from typing import Any, get_args
 import attrs
 from returns.result import Failure
 
-from lamina.call import CallKey, ExecutionClass
+from lamina.call import CallKey
 from lamina.conversation._ids import check_id, stored_id
 from lamina.conversation._json import (
     LARGEST_RECORD,
@@ -26,18 +26,14 @@ from lamina.conversation._json import (
 from lamina.conversation._outcomes import read_outcome, write_outcome
 from lamina.conversation._parts import read_message, read_usage, write_message, write_usage
 from lamina.conversation._records import (
-    CallStarted,
     InputRecorded,
     Record,
     ResponseDeclared,
     ResultSettled,
     RunSuspended,
-    TurnAdvanced,
 )
 from lamina.effect import Value
 from lamina.schema import Codec, codec
-
-_EXECUTIONS = frozenset(get_args(ExecutionClass))
 
 VERSION = 1
 """The form of every record in this release."""
@@ -78,9 +74,7 @@ def write_record(record: Record) -> Written:
     if write is None:
         raise Refused("it is of an unknown kind")
     value = write(record)
-    canonical = dump(value)
-    # A form that was written in order, and holds nothing of unknown form, is canonical as it is.
-    payload = canonical if kind in _IN_ORDER else dump_as_given(value)
+    canonical, payload = dump(value), dump_as_given(value)
     if len(payload) > LARGEST_RECORD:
         raise Refused(f"it has more than {LARGEST_RECORD} bytes")
     return Written(stored_id(record.id), kind.__name__, payload, canonical, record)
@@ -160,35 +154,6 @@ def _read_suspended(value: object) -> RunSuspended:
     return RunSuspended(text(given["run"]), number(given["turn"]), given["state"], number(given["nth"]))
 
 
-# Two that every turn has; what is not plainly what its class declares is left to the codec, which says so.
-
-
-def _write_started(record: CallStarted) -> Any:
-    key, digest, by, asked = record.key, record.arguments_digest, record.approved_by, record.approval_id
-    if not (
-        type(key) is CallKey
-        and type(key.run) is type(key.call) is type(digest) is str
-        and type(key.turn) is int
-        and (by is None or type(by) is str)
-        and (asked is None or type(asked) is str)
-        and record.execution in _EXECUTIONS
-    ):
-        return _write_plain(record)
-    return {
-        "approval_id": asked,
-        "approved_by": by,
-        "arguments_digest": digest,
-        "execution": record.execution,
-        "key": {"call": key.call, "run": key.run, "turn": key.turn},
-    }
-
-
-def _write_advanced(record: TurnAdvanced) -> Any:
-    if type(record.run) is not str or type(record.turn) is not int:
-        return _write_plain(record)
-    return {"run": record.run, "turn": record.turn}
-
-
 def _write_input(record: InputRecorded) -> Any:
     if (wrong := check_id("input", record.input_id)) is not None:
         raise Refused(wrong.why)
@@ -229,13 +194,10 @@ _KINDS: tuple[type[Record], ...] = get_args(Record)
 _WRITERS: dict[type[object], Callable[[Any], Any]] = {
     **dict.fromkeys(_KINDS, _write_plain),
     InputRecorded: _write_input,
-    CallStarted: _write_started,
-    TurnAdvanced: _write_advanced,
     ResponseDeclared: _write_declared,
     ResultSettled: _write_settled,
     RunSuspended: _write_suspended,
 }
-_IN_ORDER = frozenset({CallStarted, TurnAdvanced})  # the two of every turn that hold nothing of unknown form
 _READERS: dict[str, Callable[[object], Record]] = {
     **{kind.__name__: _reader(kind) for kind in _KINDS},
     ResponseDeclared.__name__: _read_declared,

@@ -33,7 +33,7 @@ async def resume(
             ours, read, held = doubtful
             there = row.unwrap()
             if there is not None and (there.run, there.state, there.epoch) == (run, "active", ours.epoch):
-                return Success(_resumed(shelf, read, held, shelf.log(ours)))
+                return Success(_resumed(shelf, read, held, shelf.log(ours, held.turn)))
         found = await find_suspended(shelf, conversation, run, principal)
         if isinstance(found, Failure):
             return Failure(found.failure())
@@ -54,7 +54,7 @@ async def resume(
             # A run that is taken up, and does not know it, would be lost: look, and try once more.
             doubtful, doubt = (owned, reading, suspended), lost
             continue
-        return Success(_resumed(shelf, reading, suspended, shelf.log(owned)))
+        return Success(_resumed(shelf, reading, suspended, shelf.log(owned, suspended.turn)))
     return Failure(AlreadyDecided(conversation, run))
 
 

@@ -90,8 +90,8 @@ class Shelf:
         tail = _sql.Head.of(read.unwrap()[0]).tail if read.unwrap() else Tail()
         return Failure(AppendConflict(conversation, tail.seq, tail.seq))
 
-    def log(self, head: _sql.Head) -> StoredRunLog:
-        """Make the journal of a conversation's owner."""
+    def log(self, head: _sql.Head, turn: int = 0) -> StoredRunLog:
+        """Make the journal of a conversation's owner, who may have been there until a turn."""
         return StoredRunLog(
             self.store,
             self.clock,
@@ -100,6 +100,7 @@ class Shelf:
             run=head.run or "",
             epoch=head.epoch,
             tail=head.tail,
+            turn=turn,
         )
 
     def now(self) -> int:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, cast
 
 import attrs
 
-from lamina.conversation._chain import Batch
+from lamina.conversation._chain import UNGUARDED, Batch
 from lamina.conversation._codec import VERSION
 from lamina.conversation.port import Summary, Tail
 from lamina.effect import Value
@@ -34,7 +34,13 @@ PAGE = (
     "SELECT seq, id, batch, kind, version, created, payload, digest FROM record "
     "WHERE conversation = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4"
 )
-BY_ID = "SELECT seq, kind, version, payload FROM record WHERE conversation = $1 AND id = $2"
+FIND = "SELECT seq, kind, version, payload FROM record WHERE conversation = $1 AND id = $2"
+_FIND_GUARDED = f"{FIND} AND kind <> 'ResultSettled' AND kind <> 'ResponseDeclared' AND kind <> 'TurnAdvanced'"
+
+
+def by_id(kind: str) -> str:
+    """Give the query for a record of a kind by its id; one of the unguarded kinds is looked for in all of the log."""
+    return FIND if kind in UNGUARDED else _FIND_GUARDED
 
 
 def _pending(principal: str, first: int) -> str:
@@ -43,12 +49,14 @@ def _pending(principal: str, first: int) -> str:
         "SELECT r.conversation, r.seq, r.id, r.batch, r.kind, r.version, r.created, r.payload, r.digest "  # noqa: S608 - constants
         "FROM conversation c JOIN record r ON r.conversation = c.id "
         "AND r.id >= 'asked:' || c.busy_run || '/' AND r.id < 'asked:' || c.busy_run || '0' "
+        "AND r.kind <> 'ResultSettled' AND r.kind <> 'ResponseDeclared' AND r.kind <> 'TurnAdvanced' "
         f"WHERE {principal} AND c.busy_state = 'suspended' "
         f"AND (c.id > ${first} OR (c.id = ${first} AND r.seq > ${first + 1})) "
         "AND NOT EXISTS (SELECT 1 FROM record d "
-        "WHERE d.conversation = r.conversation AND d.id = 'decided:' || substr(r.id, 7)) "
+        "WHERE d.conversation = r.conversation AND d.id = 'decided:' || substr(r.id, 7) "
+        "AND d.kind <> 'ResultSettled' AND d.kind <> 'ResponseDeclared' AND d.kind <> 'TurnAdvanced') "
         "AND NOT EXISTS (SELECT 1 FROM record s "
-        "WHERE s.conversation = r.conversation AND s.id = 'settled:' || substr(r.id, 7)) "
+        "WHERE s.conversation = r.conversation AND s.seq > r.seq AND s.id = 'settled:' || substr(r.id, 7)) "
         f"ORDER BY c.id, r.seq LIMIT ${first + 2}"
     )
 
@@ -79,6 +87,10 @@ _COPY = (
     "SELECT CAST($1 AS TEXT), seq, id, batch, kind, version, created, payload, digest FROM record "
     "WHERE conversation = $2 AND seq <= $3"
 )
+
+
+SMALL = 1024
+"""About how many bytes the parameters of a statement have that holds no payload."""
 
 
 def microseconds(moment: datetime) -> int:
@@ -203,7 +215,8 @@ def advance(
     return Statement(
         _ADVANCE,
         (after.seq, after.digest, kept, state, until, conversation, before.seq, before.digest, run, epoch),
-        rows=1,
+        1,
+        SMALL,
     )
 
 
@@ -219,13 +232,15 @@ def copy(source: str, new: str, through: int) -> Statement:
 
 def insert(conversation: str, batch: Batch, end: Tail, now: int) -> Statement:
     """Add a batch to a log, of which it becomes the end."""
-    count = len(batch.records)
+    count = len(batch.rows)
     seq = end.seq - count
-    values: list[str | int] = [conversation, batch.id, now, end.digest, VERSION]
-    for each in batch.records:
+    values: list[str | int] = [conversation, batch.rows[0][0], now, end.digest, VERSION]
+    for row in batch.rows:
         seq += 1
-        values += (seq, each.id, each.kind, each.payload.decode())
-    return Statement(_insert_of(count), tuple(values), rows=count)
+        values.append(seq)
+        values += row
+    # What is in a batch was written as JSON, its ids among it, so it is plain text; all else is of our own making.
+    return Statement(_insert_of(count), tuple(values), count, SMALL + len(batch.body))
 
 
 @lru_cache(maxsize=256)
@@ -241,4 +256,4 @@ def _insert_of(count: int) -> str:
 
 def after(batch: Batch, before: Tail) -> Tail:
     """Give where a log ends once a batch is appended."""
-    return Tail(before.seq + len(batch.records), batch.digest(before.digest))
+    return Tail(before.seq + len(batch.rows), batch.digest(before.digest))

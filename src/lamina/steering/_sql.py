@@ -30,7 +30,12 @@ ALL = f"{_JOINED} WHERE s.run = $1 ORDER BY s.seq"
 WAITING = f"{_JOINED} WHERE s.run = $1 AND s.kind = $2 AND s.state = 'queued' ORDER BY s.seq LIMIT $3"
 _IN_STATE = f"{_JOINED} WHERE s.run = $1 AND s.state = $2 ORDER BY s.seq"
 
-_IS_IN_LOG = "EXISTS (SELECT 1 FROM record r WHERE r.conversation = steering.scope AND r.id = 'input:' || steering.id)"
+# What the index of the records' ids asks of those that it holds: so a query is known to look for no other.
+_INDEXED = "r.kind <> 'ResultSettled' AND r.kind <> 'ResponseDeclared' AND r.kind <> 'TurnAdvanced'"
+_IS_IN_LOG = (
+    "EXISTS (SELECT 1 FROM record r WHERE r.conversation = steering.scope AND r.id = 'input:' || steering.id "  # noqa: S608 - constants
+    f"AND {_INDEXED})"
+)
 _SETTLED = f"CASE WHEN {_IS_IN_LOG} THEN 'delivered' ELSE 'dropped' END"
 
 _CLOSE_OTHERS = (
@@ -63,11 +68,11 @@ IS_OVER = (
     "(c.busy_run IS NULL OR c.busy_run <> q.run OR c.busy_state <> 'active' OR c.busy_until <= $2)"
 )
 _ADD = (
-    "INSERT INTO steering (run, seq, scope, id, kind, author, content, state, created) "
+    "INSERT INTO steering (run, seq, scope, id, kind, author, content, state, created) "  # noqa: S608 - constants
     "SELECT q.run, q.last, COALESCE(q.conversation, '/' || q.run), CAST($2 AS TEXT), CAST($3 AS TEXT), "
     "CAST($4 AS TEXT), CAST($5 AS TEXT), 'queued', CAST($6 AS BIGINT) FROM steering_queue q WHERE q.run = $1 "
     "AND NOT EXISTS (SELECT 1 FROM record r WHERE r.conversation = q.conversation AND "
-    "r.id = 'input:' || CAST($2 AS TEXT)) RETURNING seq"
+    f"r.id = 'input:' || CAST($2 AS TEXT) AND {_INDEXED}) RETURNING seq"
 )
 _TAKE = "UPDATE steering_queue SET queued = queued - $2 WHERE run = $1 AND state = 'open' AND queued >= $2"
 _NOTE = "UPDATE steering SET state = 'delivered' WHERE run = $1 AND id = $2 AND state = 'queued'"

@@ -19,7 +19,9 @@ from lamina.conversation import (
     ResultSettled,
     RunBegan,
     RunEnded,
+    RunSuspended,
     StoredConversations,
+    TurnAdvanced,
 )
 from lamina.model import AssistantMessage, ToolCall
 from lamina.store import (
@@ -224,6 +226,99 @@ async def test_the_same_record_with_its_members_in_another_order_is_the_same(
     assert await claim.log.append(ResultSettled(KEY, ToolSuccess({"a": 2, "b": 1}))) == Success(None)
     history = (await conversations.history("c")).unwrap()
     assert list(history.messages[-1].results[0].content) == ["b", "a"]  # type: ignore[union-attr]
+
+
+# --- the ids that the store does not guard ------------------------------------------------------------------------
+
+
+def turn_of(turn: int, text: str = "x") -> tuple[ResponseDeclared, ResultSettled, TurnAdvanced]:
+    call = AssistantMessage((ToolCall("c", "pay", "{}"),))
+    settled = ResultSettled(CallKey("r", turn, "c"), ToolSuccess(text))
+    return ResponseDeclared("r", turn, call), settled, TurnAdvanced("r", turn)
+
+
+@pytest.mark.parametrize("later", [0, 1, 5], ids=["in its turn", "in the next", "much later"])
+async def test_what_is_appended_again_is_there_once(
+    claim: Claim, conversations: StoredConversations, later: int
+) -> None:
+    declared, settled, advanced = turn_of(1)
+    for record in (declared, settled):
+        (await claim.log.append(record)).unwrap()
+    for turn in range(1, 1 + later):
+        (await claim.log.append(TurnAdvanced("r", turn), turn_of(turn + 1)[0])).unwrap()
+        (await claim.log.append(turn_of(turn + 1)[1])).unwrap()
+    before = await ids(conversations)
+    again = [declared, settled, *([] if later == 0 else [turn_of(2)[0]])]
+    for record in again:
+        assert await claim.log.append(record) == Success(None)
+    assert isinstance(await claim.log.append(turn_of(1, "other")[1]), Failure)
+    assert isinstance(await claim.log.append(ResponseDeclared("r", 1, AssistantMessage(()))), Failure)
+    assert isinstance(await claim.log.append(said("new"), settled), Failure)
+    assert await ids(conversations) == before
+    if later:
+        assert await claim.log.append(TurnAdvanced("r", 1), turn_of(2)[0]) == Success(None)
+        assert isinstance(await claim.log.append(TurnAdvanced("r", 1), turn_of(3)[0]), Failure)
+        assert await ids(conversations) == before
+    (await claim.log.append(advanced if later == 0 else TurnAdvanced("r", later + 1))).unwrap()
+
+
+@pytest.mark.parametrize("landed", [True, False], ids=["it was kept", "it was not"])
+async def test_a_result_in_doubt_is_there_once(
+    store: Faulty, claim: Claim, conversations: StoredConversations, landed: bool
+) -> None:
+    declared, settled, advanced = turn_of(1)
+    (await claim.log.append(declared)).unwrap()
+    doubt = StoreUnavailable("lost", in_doubt=True)
+    store.before, store.after = ([], [doubt]) if landed else ([doubt], [])
+    assert isinstance(await claim.log.append(settled), Failure)
+    assert await claim.log.append(settled) == Success(None)
+    assert await claim.log.append(settled) == Success(None)
+    (await claim.log.append(advanced, RunEnded("r", "completed"))).unwrap()
+    assert await claim.log.append(advanced, RunEnded("r", "completed")) == Success(None)
+    assert await ids(conversations) == ["declared:r/1", "settled:r/1/c", "advanced:r/1", "ended:r"]
+
+
+async def test_a_store_that_does_not_answer_whether_it_is_there(
+    store: Faulty, claim: Claim, conversations: StoredConversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared, settled, _ = turn_of(1)
+    for record in (declared, settled):
+        (await claim.log.append(record)).unwrap()
+
+    async def refuses(sql: str, *parameters: Value) -> Result[tuple[Row, ...], StoreError]:
+        return Failure(StoreLocked())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "read", refuses)
+        failed = await claim.log.append(settled)
+    assert isinstance(failed, Failure)
+    assert failed.failure().cause == StoreLocked()
+    assert await claim.log.append(settled) == Success(None)
+    assert await ids(conversations) == ["declared:r/1", "settled:r/1/c"]
+
+
+async def test_a_run_that_was_resumed_knows_what_is_there(claim: Claim, conversations: StoredConversations) -> None:
+    first, second = turn_of(1), turn_of(2)
+    (await claim.log.append(*first, second[0])).unwrap()
+    (await claim.log.append(RunSuspended("r", 2, None))).unwrap()
+    resumed = (await conversations.resume("c", "r")).unwrap()
+    log = resumed.claim.log
+    before = await ids(conversations)
+    for record in (*first, second[0]):
+        assert await log.append(record) == Success(None)
+    assert isinstance(await log.append(turn_of(1, "other")[1]), Failure)
+    assert await ids(conversations) == before
+    for _ in range(2):
+        assert await log.append(second[1]) == Success(None)
+    (await log.append(second[2], *turn_of(3))).unwrap()
+    assert await ids(conversations) == [
+        *before,
+        "settled:r/2/c",
+        "advanced:r/2",
+        "declared:r/3",
+        "settled:r/3/c",
+        "advanced:r/3",
+    ]
 
 
 async def test_an_append_of_nothing_is_nothing(store: Faulty, claim: Claim) -> None:

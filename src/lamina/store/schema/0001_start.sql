@@ -35,7 +35,10 @@ CREATE TABLE record (
   digest TEXT NOT NULL,
   PRIMARY KEY (conversation, seq)
 );
-CREATE UNIQUE INDEX record_id ON record (conversation, id);
+-- Within a log an id is there once. Three kinds are most of a log, and are no other's to write than the run's that has
+-- the conversation: it sees to that itself, for in this index they would cost as much as all else of an append.
+CREATE UNIQUE INDEX record_id ON record (conversation, id)
+  WHERE kind <> 'ResultSettled' AND kind <> 'ResponseDeclared' AND kind <> 'TurnAdvanced';
 
 -- A session points to conversations, and is never the history (seed 004 §3).
 CREATE TABLE session (
