@@ -129,12 +129,29 @@ class Run:
         Returns:
             False where the batch was not taken, and then the run ends.
         """
-        if self.journal is None:
+        journal = self.journal
+        if journal is None:
             return True
         batches, self.unsure = self.unsure, []
-        if batch := (*self.pending, *records):
+        if batch := (*self.pending, *records) if self.pending else records:
             batches.append(batch)
             self.pending = []
+            if len(batches) == 1 and self.journal_failure is None:
+                # Nearly always nothing is left of earlier, and the first try is taken; it is made here, for each
+                # coroutine more is paid for by every batch of every run.
+                try:
+                    appended = await journal.append(*batch)
+                except Exception:
+                    self._broke(batch)
+                except BaseException:
+                    self.unsure += batches
+                    raise
+                else:
+                    if isinstance(appended, Success):
+                        if self.seam is not None:
+                            self.seam.landed(batch)
+                        return True
+                    await self._append(batches, (appended,))
         while batches and self.journal_failure is None:
             await self._append(batches)
         # What was not taken has happened all the same: it is tried once more when the run ends.
@@ -159,36 +176,44 @@ class Run:
             if not await self._append(batches):
                 del batches[0]
 
-    async def _append(self, batches: list[tuple[Record, ...]]) -> bool:
-        """Append the first of some batches, and take it off; what is cut off is appended again, by the next commit."""
+    async def _append(
+        self, batches: list[tuple[Record, ...]], said: tuple[Result[None, JournalFailed]] | None = None
+    ) -> bool:
+        """Append the first of some batches, and take it off; what is cut off is appended again, by the next commit.
+
+        Args:
+            batches: The batches; the first is taken off when it is in the log.
+            said: What the journal said of the first, if that was tried already.
+        """
         assert self.journal is not None
         batch = batches[0]
         try:
-            appended = await self.journal.append(*batch)
+            appended = said[0] if said is not None else await self.journal.append(*batch)
             # Where it may be there: the same batch is the same again, and now that is known. A success is told first,
             # for to see that it is no `Failure`, an abstract class, takes longer.
             if not isinstance(appended, Success) and _in_doubt(appended):
                 appended = await self.journal.append(*batch)
         except Exception:
-            log().exception("the journal broke", record=batch[-1].id)
-            failure = JournalFailed(batch[-1].id, "the journal broke")
+            self._broke(batch)
+            return False
         except BaseException:
             self.unsure += batches
             raise
-        else:
-            if isinstance(appended, Success):
-                if self.seam is not None:
-                    self.seam.landed(batches[0])
-                del batches[0]
-                return True
-            # Past the types anything can come back, and only a Success is a promise.
-            failure = (
-                appended.failure()
-                if isinstance(appended, Failure)
-                else JournalFailed(batch[-1].id, "it gave no answer")
-            )
+        if isinstance(appended, Success):
+            if self.seam is not None:
+                self.seam.landed(batches[0])
+            del batches[0]
+            return True
+        # Past the types anything can come back, and only a Success is a promise.
+        failure = (
+            appended.failure() if isinstance(appended, Failure) else JournalFailed(batch[-1].id, "it gave no answer")
+        )
         self.journal_failure = self.journal_failure or failure
         return False
+
+    def _broke(self, batch: tuple[Record, ...]) -> None:
+        log().exception("the journal broke", record=batch[-1].id)
+        self.journal_failure = self.journal_failure or JournalFailed(batch[-1].id, "the journal broke")
 
     def report(self) -> RunReport:
         """Say what the run did until now."""
