@@ -1,5 +1,8 @@
 """What a conversation adds to a run: scenario c of the rivals, fifty at once, with and without one.
 
+Each kind of run has a process of its own, the one without a conversation too; they make a round in turns. In one
+process for all, each would pay for the garbage collections that the others' histories bring about.
+
 `beyond` is what a committed batch costs beyond its statements: the CPU time of the runs with conversations, less that
 of the same runs without, less that of the very same calls of `execute`, `BEGIN` and `COMMIT` with them, made once more
 by hand on a bare connection of `sqlite3`; divided by the number of batches. It holds the encoding, the digest, the
@@ -8,172 +11,78 @@ statements' making, and two ways between threads.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import functools
-import sqlite3
 import statistics
-import time
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Never
 
-import attrs
-
-from adapters.lamina import Add, Fake, add
-from lamina.agent import Agent, AgentPolicy, Binding
-from lamina.conversation import stored_conversations
-from lamina.effect import Try
-from lamina.runtime import Runtime, RuntimeBuilder, build, try_build
-from lamina.store import memory_store, postgres_store, sqlite_store
-from lamina.tools import tool
-from scenario import FINAL, HITS, TURNS
+from run_worker import AT_ONCE, KINDS
+from scenario import TURNS
 from verdict import Verdict
 
-AT_ONCE = 50
-POLICY = AgentPolicy(max_turns=TURNS + 2, max_tool_calls=TURNS + 8, max_duration=600, tool_concurrency=8)
+WORKER = Path(__file__).resolve().parent / "run_worker.py"
+TIMEOUT = 120.0
 MOST_TIMES, MOST_BEYOND = 2.5, 60.0
-
-Calls = list[tuple[str, tuple[Any, ...]]]
-
-
-@tool(name="add", execution="readonly")
-async def look(call: Add, ok: Try[Never]) -> int:
-    """Add one."""
-    HITS[0] += 1
-    return call.x + 1
+ROUNDS = 9
+"""At least so many: another program takes a whole round's time now and then."""
 
 
-@attrs.define
-class Recorded:
-    """What the connection executed that wrote.
+class Worker:
+    """A process that runs one kind."""
 
-    Attributes:
-        on: Whether it is recorded now.
-        calls: Each call, in order.
-    """
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(WORKER), kind, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.is_there = self.line() == "ready"
 
-    on: bool = False
-    calls: Calls = attrs.field(factory=list)
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
 
-    @property
-    def units(self) -> int:
-        """How many batches were committed: each has one statement that moves the end of a log, or makes one."""
-        return sum(sql.startswith(("UPDATE conversation", "INSERT INTO conversation")) for sql, _ in self.calls)
+    def round(self) -> float:
+        """Give the CPU microseconds a turn."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        return float(self.line())
 
 
 @contextlib.contextmanager
-def recording(recorded: Recorded) -> Iterator[None]:
-    """Note what connections that are opened meanwhile execute."""
-
-    class Noting(sqlite3.Connection):
-        def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
-            if recorded.on and not sql.startswith(("SELECT", "PRAGMA")):
-                recorded.calls.append((sql, tuple(parameters)))
-            return super().execute(sql, parameters)
-
-    connect = sqlite3.connect
-    sqlite3.connect = functools.partial(connect, factory=Noting)  # type: ignore[assignment]
+def working(folder: Path) -> Iterator[dict[str, Worker]]:
+    """Have a worker for each kind that can be run here."""
+    workers = {kind: Worker(kind, folder) for kind in KINDS}
     try:
-        yield
+        yield {kind: worker for kind, worker in workers.items() if worker.is_there}
     finally:
-        sqlite3.connect = connect  # type: ignore[assignment]
+        for worker in workers.values():
+            with contextlib.suppress(BrokenPipeError):
+                worker.process.communicate("\n", timeout=TIMEOUT)
 
 
-def agent(name: str, toolkit: Any) -> Binding[Any, Any, Any]:
-    return Agent(name, instructions="Add.", policy=POLICY, toolkit=toolkit).on(Fake("c", 0.0))
-
-
-async def fifty(rt: Runtime[Any], binding: Binding[Any, Any, Any], kept_as: str | None) -> float:
-    """Run c fifty times at once; give the CPU time of all threads in microseconds a turn."""
-
-    async def one(number: int) -> None:
-        conversation = None if kept_as is None else f"{kept_as}-{number}"
-        result = await rt.run(binding, "go", conversation=conversation)
-        assert result.unwrap().output == FINAL
-
-    begun = time.process_time()
-    await asyncio.gather(*map(one, range(AT_ONCE)))
-    return (time.process_time() - begun) / AT_ONCE / (TURNS + 1) * 1e6
-
-
-def replay(path: Path, calls: Calls) -> float:
-    """Make the same calls on a bare connection; give their CPU time in microseconds."""
-    connection = sqlite3.connect(path, isolation_level=None, cached_statements=256)
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {pragma}")
-    begun = time.process_time()
-    for sql, parameters in calls:
-        connection.execute(sql, parameters)
-    took = time.process_time() - begun
-    connection.close()
-    return took * 1e6
-
-
-async def empty(path: Path) -> Path:
-    """Make a database with the schema, and nothing in it."""
-    async with try_build(sqlite_store(path)) as built:
-        built.unwrap()
-    return path
-
-
-def builders(folder: Path, bindings: list[Binding[Any, Any, Any]]) -> dict[str, Any]:
-    plain: Any = RuntimeBuilder()
-    for binding in bindings:
-        plain = plain.agent(binding)
-
-    def kept(store: Any) -> Any:
-        return plain.provide(stored_conversations().provide(store))
-
-    found = {
-        "no conversation": plain,
-        "in memory": kept(memory_store()),
-        "SQLite": kept(sqlite_store(folder / "runs.db")),
-    }
-    with contextlib.suppress(ImportError):
-        import asyncpg  # noqa: F401 - only whether it is there
-
-        from tests.postgres import binaries, cluster
-
-        if binaries() is not None:
-            found["PostgreSQL"] = kept(postgres_store(cluster().database()))
-    return found
-
-
-async def compare(folder: Path, rounds: int) -> tuple[dict[str, list[float]], float, float]:
-    """Give CPU microseconds a turn by name, batches a run, and the CPU microseconds of a batch's own statements."""
-    writing, reading = agent("writes", add), agent("reads", look)
-    costs: dict[str, list[float]] = {}
-    async with contextlib.AsyncExitStack() as stack:
-        found = builders(folder, [writing, reading])
-        opening = {name: await stack.enter_async_context(build(each)) for name, each in found.items()}
-        for number in range(rounds + 1):
-            for name, rt in opening.items():
-                kept = None if name == "no conversation" else f"w{number}"
-                cost = await fifty(rt, writing, kept)
-                if number:  # the first is not counted: it fills the caches
-                    costs.setdefault(name, []).append(cost)
-            kept_reading = {"readonly, no conversation": ("no conversation", None), "readonly, SQLite": ("SQLite", "r")}
-            for name, (where, kept) in kept_reading.items():
-                cost = await fifty(opening[where], reading, kept and f"{kept}{number}")
-                if number:
-                    costs.setdefault(name, []).append(cost)
-    recorded = Recorded()
-    with recording(recorded):
-        async with build(builders(folder / "recorded", [writing])["SQLite"]) as rt:
-            recorded.on = True
-            await fifty(rt, writing, "w")
-            recorded.on = False
-    bare = [replay(await empty(folder / f"bare{number}.db"), recorded.calls) for number in range(rounds)]
-    return costs, recorded.units / AT_ONCE, statistics.median(bare) / recorded.units
+def own_statements(folder: Path, rounds: int) -> tuple[float, float]:
+    """Give the batches of a run, and the CPU microseconds of a batch's own statements."""
+    command = [sys.executable, str(WORKER), "statements", str(folder), str(rounds)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=TIMEOUT, check=True)
+    batches, cost = map(float, done.stdout.split())
+    return batches, cost
 
 
 def measure_runs(folder: Path, rounds: int) -> list[Verdict]:
     """Measure, print the table, and hold lamina to its bounds."""
-    (folder / "recorded").mkdir()
-    costs, batches, statements = asyncio.run(compare(folder, max(rounds, 5)))
+    costs: dict[str, list[float]] = {}
+    with working(folder) as workers:
+        for number in range(max(rounds, ROUNDS) + 1):
+            for kind, worker in workers.items():
+                cost = worker.round()
+                if number:  # the first is not counted: it fills the caches
+                    costs.setdefault(kind, []).append(cost)
+    batches, statements = own_statements(folder, max(rounds, 5))
     print(
-        f"\nruns: c, {AT_ONCE} at once, {batches:.0f} batches a run; their statements by themselves {statements:.1f} us"
+        f"\nruns: c, {AT_ONCE} at once, each kind in a process of its own, {batches:.0f} batches a run; "
+        f"their statements by themselves {statements:.1f} us"
     )
     print(f"{'':28}{'CPU us a turn':>15}{'to no conversation':>20}")
     for name, series in costs.items():
