@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Final
+from uuid import UUID
 
 from lamina.audit.port import Audit, AuditEntry, Decision, Kind
 from lamina.effect import Clock, Ids, SystemClock, SystemIds, log
@@ -81,7 +82,7 @@ def record_decision(
         def name(text: str | None) -> str | None:
             return None if text is None else hidden.redact_text(storable(text))[:LONGEST_NAME]
 
-        projected = None if principal is None else audit.project(principal)
+        projected = _projected(audit, principal)
         entry = AuditEntry(
             id=(ids or _IDS).new("audit"),
             at=(clock or _CLOCK).now(),
@@ -138,7 +139,7 @@ def record_dispatch(
         ids: Names the entry.
     """
     try:
-        projected = None if principal is NOT_RESOLVED or principal is None else audit.project(principal)
+        projected = None if principal is NOT_RESOLVED else _projected(audit, principal)
         audit.record(
             AuditEntry(
                 id=(ids or _IDS).new("audit"),
@@ -158,6 +159,27 @@ def record_dispatch(
     except Exception as error:
         # Not its text: a projection that breaks may quote the principal.
         log().error("a dispatch is not in the audit: it could not be recorded", error=type(error).__name__)
+
+
+def _projected(audit: Audit, principal: object) -> str | None:
+    """Give what may be kept of a principal. A projection that breaks costs its own part of an entry, and not the entry.
+
+    A number or a UUID is an id, too; of anything else it cannot be told what its text would give away.
+    """
+    if principal is None:
+        return None
+    try:
+        kept: object = audit.project(principal)
+    except Exception as error:
+        # Not its text: it may quote the principal.
+        log().error("a principal is not in the audit: its projection broke", error=type(error).__name__)
+        return None
+    if kept is None or isinstance(kept, str):
+        return kept
+    if isinstance(kept, int | UUID) and not isinstance(kept, bool):
+        return str(kept)
+    log().error("a principal is not in the audit: its projection gave no text", gave=type(kept).__name__)
+    return None
 
 
 def storable(text: str) -> str:

@@ -25,7 +25,7 @@ def audit_log(
         capacity: How many entries are kept, the last ones; at least one.
         include_input: Whether inputs are kept, as copies.
         redact: Fields whose values are replaced in them, at any depth.
-        principal: What is kept of a principal: its id, say.
+        principal: What is kept of a principal, a text, a number or a UUID: its id, say.
         clock: Dates the entries.
 
     Example:

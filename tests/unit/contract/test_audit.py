@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import anyio
 import pytest
@@ -123,14 +124,29 @@ def one_that_breaks(principal: object) -> str:
     raise RuntimeError("secret")
 
 
-async def test_case_70_a_projection_that_breaks_changes_nothing() -> None:
+@pytest.mark.parametrize(
+    ("projection", "kept"),
+    [
+        (one_that_breaks, None),
+        (lambda user: 7, "7"),
+        (lambda user: UUID(int=7), "00000000-0000-0000-0000-000000000007"),
+        (lambda user: user, None),
+        (lambda user: True, None),
+        (lambda user: None, None),
+    ],
+)
+async def test_case_70_a_projection_that_breaks_changes_nothing(projection: Any, kept: str | None) -> None:
+    audit = audit_log(principal=projection)
     bound = (
         Contract.of(Model, messages=Message, principal=User)
         .variant(Delete, "d")
-        .bind(HostOf(lambda invocation: User("ada")), audit=audit_log(principal=one_that_breaks))
+        .bind(HostOf(lambda invocation: User("ada")), audit=audit)
     )
 
     assert (await bound.dispatch(Delete("a"))).unwrap().tag == "Delete"
+    assert [(entry.subject, entry.decision, entry.principal) for entry in audit.entries] == [
+        ("delete", "dispatched", kept)
+    ]
 
 
 async def test_case_71_the_input_is_kept_only_on_request_and_redacted() -> None:
