@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
+from typing import Final, cast
 from uuid import UUID
 
 from lamina.audit.port import Audit, AuditEntry, Decision, Kind
@@ -169,7 +169,7 @@ def _projected(audit: Audit, principal: object) -> str | None:
     if principal is None:
         return None
     try:
-        kept: object = audit.project(principal)
+        kept = cast("object", audit.project(principal))  # past the types: an application's own id may be a number
     except Exception as error:
         # Not its text: it may quote the principal.
         log().error("a principal is not in the audit: its projection broke", error=type(error).__name__)
