@@ -26,6 +26,9 @@ class Host(Protocol[M_co, V_contra]):
     - `principal(invocation)`: on whose behalf a call is, once it is decoded; the answer may be awaited.
     - `subscribe(listener)`: calls `listener()` whenever the model has changed. Gives what ends it.
     - `observe(listener)`: calls `listener(message)` for every message that reached update. Gives what ends it.
+
+    Listeners are called in the thread of the event loop; a host that lives in another one calls them through
+    `loop.call_soon_threadsafe`.
     """
 
     def model(self) -> M_co:

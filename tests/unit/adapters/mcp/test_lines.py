@@ -96,6 +96,10 @@ async def test_what_is_no_message_is_answered_and_the_next_one_works() -> None:
             # An id that is none makes no notification of a request.
             (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', (None, -32600, "Not a JSON-RPC 2.0 message")),
             (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', (None, -32600, "Not a JSON-RPC 2.0 message")),
+            (
+                b'{"jsonrpc":"2.0","id":null,"method":"m","params":{"a":NaN}}',
+                (None, -32600, "Not a JSON-RPC 2.0 message"),
+            ),
             (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', (None, -32600, "Not a JSON-RPC 2.0 message")),
             # What may be an answer to us has an id of ours, and not of the client's.
             (b'{"jsonrpc":"2.0","id":47,"result":5}', (None, -32600, "Not a JSON-RPC 2.0 message")),
