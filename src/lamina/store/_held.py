@@ -4,7 +4,8 @@ In write-ahead mode a connection shares a lock on its file from its beginning to
 itself takes itself for the last one, folds the log into the file, and removes the log. POSIX gives this lock up as soon
 as the process closes any descriptor of the file: an agent's tool that reads the store's file is enough, and then the
 next command in another terminal removes the log under this process, whose commits are lost, or damage the file. So the
-same bytes are locked once more, by locks that belong to an open file and not to a process (Linux).
+same bytes are locked once more, by locks that belong to an open file and not to a process (Linux). What a transaction
+locks is in the index of the log, where it is lost in the same way; so whoever writes has a lock of ours, too.
 
 A fork copies SQLite's notes of the locks that its process has, and not the locks. What opens such a file in the child
 believes in locks that nobody holds, so it is refused there; no connection can undo that.
@@ -12,12 +13,15 @@ believes in locks that nobody holds, so it is refused there; no connection can u
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import sys
-from collections.abc import Generator, Sequence
+import time
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from threading import Lock
+from typing import Literal
 
 import attrs
 
@@ -29,6 +33,9 @@ except ImportError:  # Windows, whose locks belong to the open file anyhow
 # SQLite's file format: the bytes of the database that a connection shares, and the one of the log's index.
 _SHARED = (0x40000002, 510)
 _INDEX = (128, 1)
+# The one that stands for whoever writes, which SQLite does not use in write-ahead mode.
+_WRITER = (0x40000001, 1)
+_LONGEST_PAUSE = 0.025
 
 
 @attrs.define(eq=False)
@@ -38,12 +45,14 @@ class Held:
     Attributes:
         stores: How many stores have it open, or are about to.
         secured: How many of them have it locked.
+        writing: Whether one of them writes.
         descriptors: By what it is locked. To close one while there is a connection would cost that its own lock.
     """
 
     path: str
     stores: int = 0
     secured: int = 0
+    writing: bool = False
     descriptors: list[int] = attrs.field(factory=list[int])
 
     def secure(self) -> None:
@@ -55,15 +64,41 @@ class Held:
             if not self.descriptors:
                 with suppress(OSError):
                     for each in (self.path, f"{self.path}-shm"):
-                        self.descriptors.append(os.open(each, os.O_RDONLY | os.O_CLOEXEC))
-            _lock(self.descriptors, shared=True)
+                        self.descriptors.append(os.open(each, os.O_RDWR | os.O_CLOEXEC))
+            for descriptor, where in zip(self.descriptors, (_SHARED, _INDEX), strict=False):
+                _lock(descriptor, where, "share")
 
     def release(self) -> None:
         """Let go of it, directly before the connection is closed, which folds the log in if it is the last."""
         with _LOCK:
             self.secured -= 1
             if not self.secured:
-                _lock(self.descriptors, shared=False)
+                for descriptor, where in zip(self.descriptors, (_SHARED, _INDEX), strict=False):
+                    _lock(descriptor, where, "free")
+
+    def begin_writing(self, patience: float) -> bool:
+        """Be the one who writes, of all stores in all processes; False where that was another for so many seconds."""
+        end, pause = time.monotonic() + patience, 0.001
+        while not self._is_free():
+            if time.monotonic() >= end:
+                return False
+            time.sleep(pause)  # as SQLite waits for its own
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        return True
+
+    def end_writing(self) -> None:
+        """Let others write."""
+        with _LOCK:
+            self.writing = False
+            if self.descriptors:
+                _lock(self.descriptors[0], _WRITER, "free")
+
+    def _is_free(self) -> bool:
+        with _LOCK:
+            if self.writing or (self.descriptors and not _lock(self.descriptors[0], _WRITER, "own")):
+                return False
+            self.writing = True
+            return True
 
 
 _LOCK = Lock()
@@ -93,14 +128,17 @@ def is_inherited(path: str) -> bool:
     return _which(path) in _inherited
 
 
-def _lock(descriptors: Sequence[int], *, shared: bool) -> None:
+def _lock(descriptor: int, where: tuple[int, int], how: Literal["share", "own", "free"]) -> bool:
+    """Lock or free bytes; False where another has them. Where there are no such locks, SQLite's own have to do."""
     command: int | None = getattr(fcntl, "F_OFD_SETLK", None)
     if fcntl is None or command is None or sys.maxsize < 1 << 32:  # elsewhere the form of a request is another
-        return
-    kind = fcntl.F_RDLCK if shared else fcntl.F_UNLCK
-    for descriptor, (start, length) in zip(descriptors, (_SHARED, _INDEX), strict=False):
-        with suppress(OSError):  # a file system without them; SQLite's own are there
-            fcntl.fcntl(descriptor, command, struct.pack("hhqqi0q", kind, os.SEEK_SET, start, length, 0))
+        return True
+    kind = {"share": fcntl.F_RDLCK, "own": fcntl.F_WRLCK, "free": fcntl.F_UNLCK}[how]
+    try:
+        fcntl.fcntl(descriptor, command, struct.pack("hhqqi0q", kind, os.SEEK_SET, *where, 0))
+    except OSError as error:
+        return error.errno not in (errno.EAGAIN, errno.EACCES)
+    return True
 
 
 def _close(found: Held) -> None:

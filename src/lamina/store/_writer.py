@@ -24,7 +24,16 @@ from lamina.store._held import Held, held
 from lamina.store._post import Loop, Waiter
 from lamina.store._sqlite_file import SqliteFile, is_write_ahead
 from lamina.store._sqlite_units import Outcome, commit
-from lamina.store.port import Rows, Statement, StatementError, StoreCorrupt, StoreError, StoreUnavailable, Unmet
+from lamina.store.port import (
+    Rows,
+    Statement,
+    StatementError,
+    StoreCorrupt,
+    StoreError,
+    StoreLocked,
+    StoreUnavailable,
+    Unmet,
+)
 
 COMMIT_BYTES = 16 * 1024 * 1024
 """No unit is added to a commit that has this many bytes already."""
@@ -171,7 +180,7 @@ class Writer:
                 file.secure()
             self._loop.post(self._opened.set)
             while jobs := self._take():
-                self._carry_out(connection, [job for job in jobs if not job.abandoned])
+                self._carry_out(connection, file, [job for job in jobs if not job.abandoned])
                 self._loop.post(self._settle, jobs)
                 jobs = []  # what they hold is not kept until the next comes
         except BaseException as error:
@@ -210,7 +219,7 @@ class Writer:
                 self._taken += handed
                 wait = False
 
-    def _carry_out(self, connection: sqlite3.Connection, jobs: Sequence[Job]) -> None:
+    def _carry_out(self, connection: sqlite3.Connection, file: Held, jobs: Sequence[Job]) -> None:
         if not jobs:
             return
         if self._corrupt:  # writing on into a damaged file would damage what is still good
@@ -218,7 +227,7 @@ class Writer:
         elif self._moved:
             outcomes = [Failure(StoreUnavailable("missing"))] * len(jobs)
         else:
-            outcomes = commit(connection, [job.statements for job in jobs])
+            outcomes = self._commit(connection, file, jobs)
             if self._file.identity() != self._identity:
                 outcomes = self._not_there(outcomes)
         for job, outcome in zip(jobs, outcomes, strict=True):
@@ -226,6 +235,14 @@ class Writer:
             # Most succeed, which is quick to see; to see that one is no `Failure`, an abstract class, is not.
             if not isinstance(outcome, Success | StatementError):
                 self._corrupt |= isinstance(outcome.failure(), StoreCorrupt)
+
+    def _commit(self, connection: sqlite3.Connection, file: Held, jobs: Sequence[Job]) -> list[Outcome]:
+        if not file.begin_writing(self._file.busy_timeout):
+            return [Failure(StoreLocked())] * len(jobs)
+        try:
+            return commit(connection, [job.statements for job in jobs])
+        finally:
+            file.end_writing()
 
     def _not_there(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Take back what was committed into a file that its path names no more: whoever opens that finds another."""

@@ -479,6 +479,59 @@ async def test_a_tool_that_reads_the_file_costs_no_commit(tmp_path: Path, also: 
         assert database.execute("SELECT count(*) FROM conversation").fetchone() == (125,)
 
 
+WRITING = """
+import asyncio, sys
+from lamina.store import Statement, sqlite_store
+from lamina.testing._store_ground import opened
+
+async def main(path):
+    async with opened(sqlite_store(path, busy_timeout=0.1)) as store:
+        start = "INSERT INTO conversation (id, created, head_seq, head_digest) VALUES ($1, 0, 0, '')"
+        for line in sys.stdin:
+            print(await store.write(Statement(start, (line.strip(),))), flush=True)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+def writing(path: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WRITING, str(path)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there are no locks of an open file")
+async def test_a_tool_that_reads_the_index_of_the_log_lets_no_second_writer_in(
+    tmp_path: Path, executed: Executed
+) -> None:
+    path = tmp_path / "store.db"
+    async with opened(sqlite_store(path)) as store:
+        await store.write(start("first"))
+        with writing(path) as other:
+            patience = threading.Timer(50, other.kill)
+            patience.start()
+
+            async def write(name: str) -> str:
+                assert other.stdin is not None
+                assert other.stdout is not None
+                other.stdin.write(f"{name}\n")
+                other.stdin.flush()
+                return (await anyio.to_thread.run_sync(other.stdout.readline)).strip()
+
+            assert await write("a") == "<Success: ((),)>"
+            executed.at_gate.clear()
+            executed.gate.clear()
+            async with anyio.create_task_group() as group:
+                group.start_soon(store.write, start("second"))
+                await reached(executed.at_gate)
+                (tmp_path / "store.db-shm").read_bytes()
+                assert await write("b") == "<Failure: The store is locked by another.>"
+                executed.gate.set()
+            assert await write("c") == "<Success: ((),)>"
+            patience.cancel()
+            other.communicate(timeout=50)
+        assert await ids(store) == ["a", "c", "first", "second"]
+
+
 FORKING = """
 import asyncio, os, sys
 from lamina.runtime import try_build
