@@ -249,7 +249,9 @@ async def test_other_hosts_and_pages_have_to_be_allowed() -> None:
 async def test_over_http_a_token_may_be_asked_for(tmp_path: Path) -> None:
     (tmp_path / "tokens.py").write_text(TOKENS)
     headers = {"accept": "application/json, text/event-stream"}
-    async with serving(*TODO, "--mcp", "http", "--port", "0", "--verify", "tokens:verify", cwd=tmp_path) as server:
+    async with serving(
+        *TODO, "--mcp", "http", "--port", "0", "--verify", "tokens:verify", cwd=tmp_path, patience=45
+    ) as server:
         port = await server.port()
         said = await server.until("needs a token")
         codes = {}
