@@ -34,7 +34,8 @@ class AgentPolicy(Value):
     Attributes:
         max_turns: Model requests; one more, without tools, follows where `on_exhaustion` is `final-answer`.
         max_tool_calls: Calls over the whole run; a batch that would go beyond it runs none of its calls.
-        max_duration: Seconds from start to end; then the run fails.
+        max_duration: Seconds from start to end; then the run fails. Waiting for a person counts, unless the run is
+            suspended meanwhile; waiting for a conversation that another run has does not.
         tool_concurrency: Calls of one batch that run at once.
         repeated_failure_limit: Turns in a row in which every call failed, after which the run fails; 0 is off.
         token_budget: Input and output tokens over the whole run; None is no limit.

@@ -43,6 +43,11 @@ class Interruption:
             self._alarm.cancel()
             self._alarm = clock.alarm(deadline, self._time_is_over)
 
+    def hold(self) -> None:
+        """Let no deadline pass until `move` sets one: what is waited for is no part of the run."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+
     def __enter__(self) -> Self:
         return self
 

@@ -111,6 +111,15 @@ class Run:
         """Seconds since the run began."""
         return self.prepared.clock.monotonic() - self.began
 
+    def wait(self) -> None:
+        """Count no time: the run has not begun, and waits for its place (RUN-030)."""
+        self.interruption.hold()
+
+    def begin(self) -> None:
+        """Count the time from now on."""
+        self.began = self.prepared.clock.monotonic()
+        self.interruption.move(self.prepared.clock, self.began + self.prepared.policy.max_duration)
+
     async def open(self, opening: tuple[Record, ...]) -> JournalFailed | None:
         """Commit a run's first records; gives what kept them from being taken."""
         if await self.commit(*opening):

@@ -46,6 +46,7 @@ async def enter_conversation(
     with lanes.watching(place.conversation) as left:
         if place.busy == "steer":
             return await _take(run, place, opening, owned, left)
+        run.wait()
         return await lanes.through(place.principal, place.conversation, lambda: _take(run, place, opening, owned, left))
 
 
@@ -54,7 +55,10 @@ async def _take(
 ) -> RunCause | None:
     conversation = place.conversation
     turned_down: str | None = None
+    waits = place.busy in ("queue", "steer")
     while True:
+        if waits:
+            run.begin()  # should it get the conversation now, its time begins here
         left.clear()  # before it is looked, so that whoever leaves after that is noticed
         error = await _claim(run, place, conversation, opening, owned)
         if error is None:
@@ -69,7 +73,8 @@ async def _take(
                 return told
             # The run is about to end, or has just begun: then it takes commands, or the conversation, in a moment.
             turned_down = None if told is None else error.run
-        if place.busy in ("queue", "steer"):
+        if waits:
+            run.wait()
             await _set_or_time(left, run.prepared.clock)
             continue
         conversation = run.prepared.ids.new("conversation")

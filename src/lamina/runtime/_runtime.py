@@ -87,8 +87,9 @@ class Runtime(BindsContracts[Have], SpeaksToRuns):
             conversation: For an agent: the conversation to go on with, or to begin; needs `Conversations`.
             principal: For an agent: on whose behalf; a conversation is its principal's.
             busy: For an agent: what to do while another run has the conversation. `reject` fails with
-                `ConversationBusy`, `queue` waits (the wait counts against `max_duration`), `steer` gives the input to
-                the active run and fails with `Steered`, which has the receipt, `fork` goes its own way.
+                `ConversationBusy`, `queue` waits for as long as it takes (`max_duration` counts from when it has the
+                conversation), `steer` gives the input to the active run and fails with `Steered`, which has the
+                receipt, `fork` goes its own way.
 
         Returns:
             The handler's own answer; for an agent `Success(Completed)` or `Failure(RunFailure)`.

@@ -32,7 +32,7 @@ from lamina.effect import ConstructionError, SystemClock, Try
 from lamina.engine import ConversationFailed, PolicyExceeded, RunInterrupted
 from lamina.model import AssistantMessage, Authentication, ToolCall, UserMessage
 from lamina.runtime import RuntimeBuilder, build
-from lamina.store import StoreFull
+from lamina.store import Statement, Store, StoreFull, Value
 from lamina.testing import ScriptedModel, VirtualClock, call_tool, fail, say
 from lamina.tools import tool
 from tests.conversing import Doubtful, Ledger, act, gated, send, talking
@@ -124,19 +124,74 @@ async def test_queued_runs_come_one_after_the_other_in_their_order(kind: str, tm
         assert texts(models[-1].requests[0]) == said
 
 
-async def test_waiting_in_the_queue_counts_against_the_duration_and_leaves_the_lane(tmp_path: Path) -> None:
+class Counting(Store):
+    """A store that says when it does nothing: virtual time goes on only then, as if the store took none."""
+
+    def __init__(self, store: Store) -> None:
+        self.durable = store.durable
+        self.store = store
+        self.busy = 0
+        self.idle = asyncio.Event()
+
+    async def write(self, *statements: Statement) -> Any:
+        return await self._count(self.store.write(*statements))
+
+    async def read(self, sql: str, *parameters: Value) -> Any:
+        return await self._count(self.store.read(sql, *parameters))
+
+    async def _count(self, work: Any) -> Any:
+        self.busy += 1
+        self.idle.clear()
+        try:
+            return await work
+        finally:
+            self.busy -= 1
+            if not self.busy:
+                self.idle.set()
+
+    async def pass_time(self, clock: VirtualClock, seconds: float) -> None:
+        for _ in range(int(seconds * 4)):
+            await self.settled()
+            await clock.advance(0.25)
+        await self.settled()
+
+    async def settled(self) -> None:
+        quiet = 0
+        while quiet < 50:
+            await asyncio.sleep(0)
+            quiet = quiet + 1 if not self.busy else 0
+            if self.busy:
+                await self.idle.wait()
+
+
+@pytest.mark.parametrize("kind", STORES)
+async def test_waiting_in_the_queue_is_no_part_of_the_duration_and_what_follows_is(kind: str, tmp_path: Path) -> None:
+    """The time of a run begins with its first record, which is written when it has the conversation (RUN-030)."""
     gate, entered, clock = asyncio.Event(), asyncio.Event(), VirtualClock()
-    async with talking(Place("memory", tmp_path), clock=clock) as talk:
+    never, reached = asyncio.Event(), asyncio.Event()
+    counting: list[Counting] = []
+
+    def over(store: Store) -> Store:
+        counting.append(Counting(store))
+        return counting[-1]
+
+    async with asyncio.timeout(50), talking(Place(kind, tmp_path), clock=clock, lease=1_000, over=over) as talk:
         binding = agent_with(gated(gate, entered)).on(ScriptedModel(call_tool("wait", text="x"), say("0")))
         first = asyncio.create_task(talk.run(binding))
         await entered.wait()
-        late = asyncio.create_task(talk.run(agent_with(max_duration=10).on(ScriptedModel()), busy="queue"))
-        behind = asyncio.create_task(talk.run(agent_with().on(ScriptedModel(say("1"))), busy="queue"))
-        await clock.advance(11)
-        assert (await late).failure().cause == PolicyExceeded("duration")
+        slow = agent_with(gated(never, reached), max_duration=10).on(ScriptedModel(call_tool("wait", text="x")))
+        late = asyncio.create_task(talk.run(slow, busy="queue"))
+        behind = asyncio.create_task(talk.run(agent_with(max_duration=10).on(ScriptedModel(say("1"))), busy="queue"))
+        await counting[0].pass_time(clock, 20)  # longer than the run may last
+        assert not late.done()
         gate.set()
-        await first
-        await clock.advance(1)
+        assert (await first).unwrap().output == "0"
+        await reached.wait()
+        await counting[0].pass_time(clock, 9)
+        assert not late.done()
+        await counting[0].pass_time(clock, 1)
+        ended = await late
+        assert ended.failure().cause == PolicyExceeded("duration")
         assert (await behind).unwrap().output == "1"
         assert talk.rt._core.lanes._lanes == {}
 
