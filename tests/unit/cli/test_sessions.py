@@ -176,7 +176,7 @@ def test_a_slip_of_the_pen_makes_no_database(lamina: Commands, command: tuple[st
 
 def _newer(file: Path) -> None:
     with sqlite3.connect(file) as connection:
-        connection.execute("UPDATE schema_version SET version = 9999")
+        connection.execute("INSERT INTO schema_version (version, checksum) VALUES (9999, 'of a newer release')")
     connection.close()
 
 
