@@ -337,3 +337,34 @@ async def test_a_run_that_begins_while_the_runtime_closes_asks_nothing(tmp_path:
         assert model.requests == ()
         with pytest.raises(RuntimeError, match="the runtime is closed"):
             await rt.run(agent_with(act).on(model), "go")
+
+
+async def test_a_body_that_ignores_its_cancel_keeps_what_it_holds_until_it_ends(tmp_path: Path) -> None:
+    """Nothing is said of it before: no result, no outcome, and its conversation is not given away."""
+    entered, let_go = asyncio.Event(), asyncio.Event()
+
+    @tool(max_concurrency=1)
+    async def stubborn(call: Word, ok: Try[Never]) -> str:
+        """Clean up for longer than anybody likes."""
+        try:
+            entered.set()
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.shield(asyncio.ensure_future(let_go.wait()))
+        return call.text
+
+    async with asyncio.timeout(50), talking(Place("memory", tmp_path)) as talk:
+        batch = call_tool("stubborn", text="s", id="s")
+        binding = agent_with(stubborn).on(ScriptedModel(batch))
+        async with talk.rt.start(binding, "go", conversation="c") as run:
+            await entered.wait()
+            run.interrupt()
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert (await talk.holder())[0] == run.id
+            assert not [entry for entry in await talk.log() if isinstance(entry.record, ResultSettled)]
+            let_go.set()
+            assert (await run.result()).failure().cause == RunInterrupted()
+        (settled,) = [entry.record for entry in await talk.log() if isinstance(entry.record, ResultSettled)]
+        assert settled.outcome == ToolUnknownOutcome()
+        assert await talk.holder() == (None, None)
