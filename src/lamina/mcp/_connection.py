@@ -73,6 +73,7 @@ class Connection:
         self._waiting = False  # whether no try is under way, and the next call may ask for one
         self._wanted = anyio.Event()
         self._given_up_at = -NEVER
+        self._questions = 0  # since the latest call went out
 
     # --- the owner's side ---------------------------------------------------------------------------------------------
 
@@ -244,7 +245,12 @@ class Connection:
             **callbacks_of(self.server, self._asking),
         )
 
-    def _asking(self) -> tuple[McpCall | None, tuple[McpCall, ...]]:
+    def _asking(self) -> tuple[McpCall | None, tuple[McpCall, ...]] | None:
+        self._questions += 1
+        if self._questions > self.server.limits.questions:
+            if self._questions == self.server.limits.questions + 1:
+                log().warning("an MCP server asks without end", server=self.server.name)
+            return None
         return (None, ()) if self._link is None else self._link.asking()
 
     def _move(self) -> None:
@@ -296,6 +302,7 @@ class Connection:
         if link.lost:
             return Cut(self._why, sent=False)
         serving = Serving(call)
+        self._questions = 0
         link.start(serving)
         with anyio.CancelScope(deadline=deadline) as scope:
             try:

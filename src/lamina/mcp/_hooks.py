@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from mcp.client.session import ClientRequestContext
 
 _LONGEST_LOG = 1_024
-Asking: TypeAlias = Callable[[], tuple[McpCall | None, tuple[McpCall, ...]]]
-"""Tells for which call something is asked now, as far as that is known, and which calls are under way."""
+Asking: TypeAlias = Callable[[], tuple[McpCall | None, tuple[McpCall, ...]] | None]
+"""Counts a question; tells for which call it is, as far as that is known, and which calls are under way. `None` is one
+too many: a person's patience and a model's price are not the server's to spend without end."""
 
 
 def callbacks_of(server: ServerSpec, asking: Asking) -> dict[str, Any]:  # Any: the SDK's own protocols of functions
@@ -25,7 +26,7 @@ def callbacks_of(server: ServerSpec, asking: Asking) -> dict[str, Any]:  # Any: 
 
     Args:
         server: What was allowed.
-        asking: Tells for which call something is asked now, and which calls are under way.
+        asking: Counts a question, and tells for which call it is.
     """
     given: dict[str, Any] = {"logging_callback": _Logged(server.name)}
     if server.elicit is not None:
@@ -49,13 +50,15 @@ class _Elicits:
 
         hook = self._server.elicit
         assert hook is not None
+        if (asked := self._asking()) is None:
+            return _too_often()
+        call, during = asked
         schema: Mapping[str, JsonValue] | None = None
         url: str | None = None
         if isinstance(params, wire.ElicitRequestURLParams):
             url = params.url
         else:
             schema = cast("Mapping[str, JsonValue]", params.requested_schema)
-        call, during = self._asking()
         question = Elicitation(
             server=self._server.name, message=params.message, schema=schema, url=url, call=call, during=during
         )
@@ -68,6 +71,12 @@ class _Elicits:
             return wire.ElicitResult(action=answer.action)
         content: Any = {**_defaults(schema), **answer.content}
         return wire.ElicitResult(action="accept", content=content)
+
+
+def _too_often() -> wire.ErrorData:
+    import mcp_types as wire
+
+    return wire.ErrorData(code=wire.INVALID_REQUEST, message="Too many questions")
 
 
 def _defaults(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -92,6 +101,9 @@ class _Samples:
 
         hook = self._server.sample
         assert hook is not None
+        if (asked := self._asking()) is None:
+            return _too_often()
+        call, during = asked
         messages: list[Message] = []
         for each in params.messages:
             parts = each.content if isinstance(each.content, list) else [each.content]
@@ -99,7 +111,6 @@ class _Samples:
             if len(texts) != len(parts):
                 return wire.ErrorData(code=wire.INVALID_PARAMS, message="Only texts can be sampled")
             messages.append(UserMessage(tuple(texts)) if each.role == "user" else AssistantMessage(tuple(texts)))
-        call, during = self._asking()
         request = Sampling(
             messages=tuple(messages),
             max_tokens=params.max_tokens,

@@ -44,6 +44,7 @@ class ConnectionLimits(Value):
         tools: How many tools (10,000).
         pages: How many pages its list has (10,000).
         concurrent_calls: How many calls go out at once; more wait (10,000).
+        questions: How often it may ask a person or a model until the next call goes out (10,000); more are refused.
         reconnects: How often a lost connection is tried again in a row (1,000); 0 is never.
         reconnect_seconds: How long that may take altogether (1 day). A connection that lasted longer than this begins
             anew, and one that was given up is tried again no sooner than this after that.
@@ -60,6 +61,7 @@ class ConnectionLimits(Value):
     tools: int = 1_024
     pages: int = 64
     concurrent_calls: int = 16
+    questions: int = 32
     reconnects: int = 5
     reconnect_seconds: float = 30.0
     backoff: float = 0.25
@@ -87,12 +89,13 @@ _MOST: Final[Mapping[str, float]] = {
     "tools": 10_000,
     "pages": 10_000,
     "concurrent_calls": 10_000,
+    "questions": 10_000,
     "reconnects": 1_000,
     "reconnect_seconds": 86_400,
     "backoff": 3_600,
 }
 _WHOLE: Final = frozenset(
-    {"message_bytes", "result_bytes", "schema_bytes", "tools", "pages", "concurrent_calls", "reconnects"}
+    {"message_bytes", "result_bytes", "schema_bytes", "tools", "pages", "concurrent_calls", "questions", "reconnects"}
 )
 _DEFAULT_LIMITS: Final = ConnectionLimits()
 

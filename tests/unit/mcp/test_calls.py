@@ -324,6 +324,20 @@ async def test_a_question_is_answered_with_the_forms_own_defaults() -> None:
     assert (asked[0].server, asked[0].message, asked[0].url) == ("raw", "Who?", None)
 
 
+async def test_a_server_does_not_ask_without_end() -> None:
+    asked: list[Elicitation] = []
+
+    async def answer(question: Elicitation) -> Elicited:
+        asked.append(question)
+        return Elicited("accept")
+
+    async with connect(raw(elicit=answer, limits=ConnectionLimits(questions=3, call=15))) as connected:
+        first, second = [texts(await connected.unwrap().call(call("nag"))) for _ in range(2)]
+
+    assert first == second == "4: Too many questions"
+    assert len(asked) == 6
+
+
 async def test_an_answerer_that_breaks_tells_the_server_nothing() -> None:
     async def answer(question: Elicitation) -> Elicited:
         raise ValueError("secret")

@@ -41,6 +41,7 @@ def tools() -> list[dict[str, Any]]:
     names += [
         "garbage",
         "ask",
+        "nag",
         "rename",
         "env",
         "image",
@@ -210,6 +211,10 @@ def call(request: object, name: str, arguments: dict[str, Any], meta: dict[str, 
                 }
             )
             return None
+        case "nag":  # asks until somebody says no
+            NAGS[:] = [request]
+            nag()
+            return None
         case "rename" | "reschema":
             RENAMED = True
             if "quiet" not in FLAGS:
@@ -226,11 +231,22 @@ def call(request: object, name: str, arguments: dict[str, Any], meta: dict[str, 
 
 
 ASKED: dict[object, object] = {}
+NAGS: list[object] = []  # the call, and then each question of it
+
+
+def nag() -> None:
+    NAGS.append(f"nag-{len(NAGS)}")
+    send({"id": NAGS[-1], "method": "elicitation/create", "params": {"message": "Again?", "requestedSchema": NOTHING}})
 
 
 def handle(message: dict[str, Any]) -> None:
     method, request, params = message.get("method"), message.get("id"), message.get("params") or {}
-    if method is None:
+    if method is None and request in NAGS[1:]:
+        if "result" in message:
+            nag()
+        else:
+            send({"id": NAGS[0], "result": text(f"{len(NAGS) - 1}: {message['error']['message']}")})
+    elif method is None:
         asked = ASKED.pop(request, None)
         if asked is not None:
             send({"id": asked, "result": text(json.dumps(message.get("result") or message.get("error")))})
