@@ -201,7 +201,7 @@ def main(folder: Path, kills: int, seed: int) -> None:
                     problems.append(line)
         problems += wrong_with(path, answered)
         if sum(killed.values()) % 10 == 0:
-            last = {conversation: max(seq, last.get(conversation, 0)) for conversation, seq in answered.items()}
+            last |= {conversation: max(seq, last.get(conversation, 0)) for conversation, seq in answered.items()}
             forget(path)
             answered.clear()
     for number in range(1, 40, 2):  # a database that is being made
