@@ -349,6 +349,6 @@ def bench(session: nox.Session) -> None:
     if "mcp" in session.posargs[:1]:
         install(session, "mcp", "-e", ".[mcp]", *groups("mcp-rivals"))
     if "local" in session.posargs[:1]:
-        install(session, "local", *WHEELS_ONLY, "-e", ".[local]")
+        install(session, "local", *WHEELS_ONLY, "-e", ".[dynamic,local]")
         install_model(session)
     run(session, "python", "benchmarks", *session.posargs, interrupt_timeout=30.0)
