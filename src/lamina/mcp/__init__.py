@@ -15,10 +15,10 @@ from lamina.mcp._errors import (
     McpToolFailed,
 )
 from lamina.mcp._layer import Connecting, connect, mcp_connections
+from lamina.mcp._limits import ConnectionLimits
 from lamina.mcp._names import qualified
 from lamina.mcp._servers import (
     INHERITED,
-    ConnectionLimits,
     Elicitation,
     ElicitHook,
     HttpServer,
