@@ -28,7 +28,7 @@ import attrs
 try:
     import fcntl
 except ImportError:  # Windows, whose locks belong to the open file anyhow
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module, or none
 
 # SQLite's file format: the bytes of the database that a connection shares, and the one of the log's index.
 _SHARED = (0x40000002, 510)

@@ -32,7 +32,7 @@ class BoundedSchema:
     cannot say is left out, and listed in `unapplied`, where that only lets more pass, and is refused elsewhere.
 
     Each keyword that is applied costs a step, each text and list by its size, and a value may cost 100,000 steps and 4
-    for each of its bytes, some 50 ms and 2 us: beyond that it does not fit.
+    for each of its bytes: beyond that it does not fit.
 
     Attributes:
         unapplied: Where in the schema an expression stands that is not applied, the first 64.
