@@ -116,7 +116,7 @@ class SchemaCodec(Codec[Any]):
         if lines:
             raise ConstructionError([Problem("SCHEMA", subject, (*lines, str(where)))])
         self._plain: Codec[Any] = codec(JsonValue) if any_type else codec(dict[str, JsonValue])
-        # An empty registry: the schema comes from elsewhere, and must not make this process fetch anything.
+        # An empty registry: a schema must not make this process fetch anything.
         make_registry = cast("Callable[[], Any]", Registry)  # Any: the package types these two only in part
         self._validator: Any = dialect(schema, registry=make_registry())
         self.type = dict
